@@ -1,26 +1,26 @@
-//! `doctor`: what this machine allows, what each missing thing costs, and how to get it.
+//! `doctor`: which features work on this machine, what each missing one costs, and how to enable it.
 
 use coldstart_doctor::{Check, Facts, Standing, Verb, impossible_verbs, judge, standings};
 use serde::Serialize;
 
-/// The name and version of the report as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.doctor/1";
 
-/// Everything there is to tell.
+/// The result of `doctor`.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// The verb that was asked about.
+    /// The verb, if only one was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verb: Option<Verb>,
     /// Verbs that cannot work at all here.
     pub impossible: Vec<Verb>,
-    /// What each thing that a verb does comes to here.
+    /// How each ability of a verb works here.
     pub abilities: Vec<Standing>,
-    /// What was looked at.
+    /// The checks.
     pub checks: Vec<Check>,
 }
 
-/// Looks at this machine and tries what no file tells, without changing anything; of one verb, or of all.
+/// Checks this machine for one verb or all. Facts that no file states are tried out; nothing is changed.
 pub fn doctor(verb: Option<Verb>) -> Report {
     Report::new(judge(&Facts::here()), verb)
 }

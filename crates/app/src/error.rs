@@ -1,11 +1,11 @@
-//! The error of a verb: one sentence with its causes, and advice.
+//! The error of a verb: one sentence with its causes, and hints.
 //!
-//! Advice comes from two places: a library's error has some (`coldstart_hint`), and a verb may add what only it
-//! knows ([`HintExt::hint`]). Both travel in one value, so that a verb just uses `?`.
+//! A hint comes from a library's error (`coldstart_hint`) or is added by a verb ([`HintExt::hint`]). Both are in one value, so
+//! that a verb can use `?`.
 
 use std::error::Error;
 
-/// An error on its way to the user, with the advice collected on the way.
+/// An error with the hints for the user.
 #[derive(Debug)]
 pub struct AppError {
     cause: anyhow::Error,
@@ -13,19 +13,19 @@ pub struct AppError {
 }
 
 impl AppError {
-    /// An error that is this sentence.
+    /// An error with this text.
     pub fn new(sentence: impl Into<String>) -> Self {
         Self { cause: anyhow::Error::msg(sentence.into()), hints: Vec::new() }
     }
 
-    /// An error with advice.
+    /// An error with a hint.
     pub fn hinted(error: impl Into<Self>, hint: impl Into<String>) -> Self {
         let mut error = error.into();
         error.hints.push(hint.into());
         error
     }
 
-    /// Puts in front what was being done.
+    /// Adds the failed operation as context.
     #[must_use]
     pub fn within(self, doing: String) -> Self {
         Self { cause: self.cause.context(doing), hints: self.hints }
@@ -36,7 +36,7 @@ impl AppError {
         self.cause.chain()
     }
 
-    /// All advice: the verb's, then that of the libraries' errors; the same advice once.
+    /// All hints without duplicates: the verb's, then those of the libraries' errors.
     pub fn hints(&self) -> Vec<String> {
         let mut hints = Vec::new();
         for hint in self.hints.iter().cloned().chain(self.cause.chain().filter_map(coldstart_hint::hint_of)) {
@@ -47,7 +47,7 @@ impl AppError {
         hints
     }
 
-    /// Whether it came from writing to a pipe whose reader has closed it.
+    /// Whether the cause is EPIPE.
     pub fn is_broken_pipe(&self) -> bool {
         let is_it = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
         self.cause.chain().filter_map(|cause| cause.downcast_ref()).any(is_it)
@@ -65,12 +65,12 @@ impl<E: Into<anyhow::Error>> From<E> for AppError {
     }
 }
 
-/// Adds advice to the error of a result.
+/// Adds a hint to the error of a result.
 pub trait HintExt<T> {
-    /// Adds the advice that `hint` makes; a whole sentence's start, without the final full stop.
+    /// Adds a hint: the start of an imperative sentence, without the final full stop.
     ///
     /// # Errors
-    /// The error of the result, with the advice.
+    /// The error of the result, with the hint.
     fn hint<H: Into<String>>(self, hint: impl FnOnce() -> H) -> Result<T, AppError>;
 }
 
@@ -82,7 +82,7 @@ impl<T, E: Into<AppError>> HintExt<T> for Result<T, E> {
 
 /// The error and its causes in one sentence.
 ///
-/// A cause whose text already stands in the sentence is left out: some libraries repeat their source in their own text.
+/// A cause is omitted if its text is already in the sentence: some libraries repeat their source in their own text.
 pub fn sentence(error: &anyhow::Error) -> String {
     let mut sentence = String::new();
     for cause in error.chain().map(ToString::to_string) {

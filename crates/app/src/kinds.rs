@@ -1,4 +1,4 @@
-//! The kinds of files that verbs write, and how an earlier one is told from a user's file: by its content.
+//! The kinds of files that verbs write, and how an earlier output is recognised by its content.
 
 use std::fs::File;
 use std::io;
@@ -28,31 +28,31 @@ pub const SAVED_PAGE_CACHE: OutputKind = OutputKind {
 };
 /// `--html`, `view -o OUT.html`.
 pub const PAGE: OutputKind = OutputKind {
-    name: "a page that coldstart wrote",
+    name: "a page written by coldstart",
     recognises: |file| Ok(mark::is_page(&start(file)?)),
     same_bytes: false,
 };
 /// `--svg`, `view -o OUT.svg`.
 pub const SVG: OutputKind = OutputKind {
-    name: "an SVG file that coldstart wrote",
+    name: "an SVG file written by coldstart",
     recognises: |file| Ok(mark::is_svg(&start(file)?)),
     same_bytes: false,
 };
 /// `view -o OUT.png`.
 pub const PNG: OutputKind = OutputKind {
-    name: "a PNG file that coldstart wrote",
+    name: "a PNG file written by coldstart",
     recognises: |file| Ok(mark::is_png(&start(file)?)),
     same_bytes: false,
 };
 /// `view -o OUT.json`.
 pub const VIEWER_JSON: OutputKind = OutputKind {
-    name: "a JSON file that coldstart wrote for a viewer",
+    name: "a viewer's JSON file written by coldstart",
     recognises: |file| Ok(mark::is_json(&start(file)?, &end(file)?)),
     same_bytes: false,
 };
 /// `view -o OUT.csv`.
 pub const CSV: OutputKind = OutputKind {
-    name: "a table that coldstart wrote",
+    name: "a table written by coldstart",
     recognises: |file| {
         let start = start(file)?;
         let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -60,7 +60,7 @@ pub const CSV: OutputKind = OutputKind {
     },
     same_bytes: false,
 };
-/// A measurement as `measure --json` prints it, saved because the history could not take it.
+/// A measurement as `measure --json` prints it, saved because it could not be added to the history.
 pub const MEASUREMENT: OutputKind =
     OutputKind { name: "that measurement", recognises: |_| Ok(false), same_bytes: true };
 /// `ldcache write`.
@@ -71,28 +71,28 @@ pub const LOADER_CACHE: OutputKind = OutputKind {
 };
 /// `pack -o`. A file that cannot be packed any further is copied, and then has no note.
 pub const PACKED: OutputKind = OutputKind {
-    name: "a file that `coldstart pack` made",
+    name: "a file made by `coldstart pack`",
     recognises: |file| last_edit_is(file, "relr"),
     same_bytes: true,
 };
 /// `bind -o`.
 pub const BOUND: OutputKind = OutputKind {
-    name: "a program that `coldstart bind` made",
+    name: "a program made by `coldstart bind`",
     recognises: |file| last_edit_is(file, "bind"),
     same_bytes: false,
 };
 /// `ldcache write --note -o`.
 pub const NOTED: OutputKind = OutputKind {
-    name: "a file that `coldstart ldcache write --note` made",
+    name: "a file made by `coldstart ldcache write --note`",
     recognises: |file| last_edit_is(file, "nix-note"),
     same_bytes: false,
 };
-/// `unpack -o`, `unbind -o`: what is restored has no mark of ours.
+/// `unpack -o`, `unbind -o`: a restored file has no mark of coldstart.
 pub const RESTORED: OutputKind =
-    OutputKind { name: "the very file that would be written", recognises: |_| Ok(false), same_bytes: true };
+    OutputKind { name: "identical to the new file", recognises: |_| Ok(false), same_bytes: true };
 /// `bind --audit-library`.
 pub const AUDIT_LIBRARY: OutputKind = OutputKind {
-    name: "a library that coldstart made",
+    name: "an audit library made by coldstart",
     recognises: |file| Ok(coldstart_bind::audit::read(FileView::map(file)?.bytes()).is_ok()),
     same_bytes: false,
 };
@@ -124,7 +124,7 @@ fn begins_with(file: &File, magic: &[u8]) -> io::Result<bool> {
     Ok(start(file)?.starts_with(magic))
 }
 
-/// Whether this edit of ours is the last in an ELF file.
+/// Whether this is the last edit of coldstart in an ELF file.
 fn last_edit_is(file: &File, edit: &str) -> io::Result<bool> {
     if !begins_with(file, b"\x7fELF")? {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! How a program is started, fed, waited for and ended: the same for every verb that starts one.
+//! Options for starting a program, shared by all verbs that start one: input, readiness, time limit.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,22 +9,22 @@ use coldstart_profile::printable;
 
 use crate::error::AppError;
 
-/// A start with its streams under our control.
+/// Options of a start with redirected streams.
 #[derive(Clone, Debug)]
 pub struct Launching {
-    /// What is waited for.
+    /// When the start is over.
     pub waiting: Waiting,
-    /// The program's standard input, a regular file; nothing to read where there is none.
+    /// The program's standard input, a regular file; by default /dev/null.
     pub input: Option<PathBuf>,
-    /// Whether the program's own output goes where ours goes; else it is dropped.
+    /// Whether the program's output goes to the caller's stdout and stderr; otherwise it is dropped.
     pub show_output: bool,
 }
 
 impl Launching {
-    /// As a launch takes them. The input is tried out before anything is started.
+    /// Converts to the options of a launch. Checks that the input can be opened.
     ///
     /// # Errors
-    /// When the input cannot be read, or signals cannot be listened for.
+    /// If the input cannot be read, or the signal handlers cannot be installed.
     pub fn options(&self) -> Result<LaunchOptions, AppError> {
         Ok(LaunchOptions {
             input: input(self.input.as_deref(), Input::Null)?,
@@ -34,22 +34,22 @@ impl Launching {
     }
 }
 
-/// What is waited for, and for how long.
+/// When a start is over, and its time limit.
 #[derive(Clone, Debug)]
 pub struct Waiting {
-    /// When the program counts as started.
+    /// The condition under which the program counts as started.
     pub ready: Readiness,
-    /// A start that takes longer is given up; at least a millisecond.
+    /// Time limit of a start; at least a millisecond.
     pub time_limit: Duration,
-    /// Time between asking what is left of a start to end (SIGTERM) and killing it (SIGKILL).
+    /// Time between SIGTERM and SIGKILL for the remaining processes of a start.
     pub grace: Duration,
 }
 
 impl Waiting {
-    /// As a launch takes them, with nothing to read and nowhere to write to. A signal ends the start.
+    /// Converts to the options of a launch with all streams at /dev/null. A signal ends the start.
     ///
     /// # Errors
-    /// When signals cannot be listened for.
+    /// If the signal handlers cannot be installed.
     pub fn options(&self) -> Result<LaunchOptions, AppError> {
         Ok(LaunchOptions {
             readiness: self.ready.clone(),
@@ -61,18 +61,18 @@ impl Waiting {
     }
 }
 
-/// The files that starts of a program read, so that no output replaces them: the program, and what it is given to read.
+/// The files that a start reads and no output may replace: the program, its input, and files among its arguments.
 pub fn inputs_of<'a>(commands: impl IntoIterator<Item = &'a CommandLine>, input: Option<&Path>) -> Inputs {
     let search = std::env::var_os("PATH");
     let mut inputs = Inputs::default();
     for command in commands {
         if let Ok(program) = find_program(&command.program, search.as_deref(), None) {
-            inputs.add(format!("the program `{}`, which is started", printable(&program)), &program);
+            inputs.add(format!("the started program `{}`", printable(&program)), &program);
         }
-        // A script's own file stands behind its interpreter.
+        // A script's file is an argument of its interpreter.
         for argument in &command.arguments {
             let path = Path::new(argument);
-            inputs.add(format!("`{}`, which the command line names", printable(path)), path);
+            inputs.add(format!("`{}` from the command line", printable(path)), path);
         }
     }
     if let Some(input) = input {
@@ -81,7 +81,7 @@ pub fn inputs_of<'a>(commands: impl IntoIterator<Item = &'a CommandLine>, input:
     inputs
 }
 
-/// What was named as the program's standard input, tried out before anything is started; `otherwise` where nothing was named.
+/// Opens the program's standard input to check it before anything is started; `otherwise` is the default.
 ///
 /// # Errors
 /// When it is not a regular file, or cannot be read.

@@ -1,8 +1,8 @@
 //! coldstart's verbs as functions: typed options in, a typed and serialisable outcome out.
 //!
-//! This is the Rust API of coldstart. The command line turns words into options and outcomes into text; whoever has another
-//! front end calls the same functions. They never print. What may be worth telling on the way (progress, a lesser way of
-//! doing something) goes to an [`observer::Observer`].
+//! This is the Rust API of coldstart. The command line turns arguments into options and outcomes into text; other front ends
+//! call the same functions. They never print. Progress and notes (for example that a slower method is used) go to an
+//! [`observer::Observer`].
 
 pub mod bind;
 pub mod command;

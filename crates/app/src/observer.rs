@@ -1,10 +1,10 @@
-//! What a verb tells while it works.
+//! Progress and notes of a running verb.
 
 use crate::error::AppError;
 
-/// Told of what happens during a verb. Every method has a default that ignores what it is told.
+/// Receives progress, errors and notes of a verb. Every method ignores its arguments by default.
 pub trait Observer: Sync {
-    /// `total` items (files, as a rule) will be worked on; `None` while a directory walk has not found them all.
+    /// Work on `total` items (usually files) begins; `None` if a directory walk is not yet finished.
     fn begin(&self, total: Option<usize>) {
         let _ = total;
     }
@@ -15,12 +15,12 @@ pub trait Observer: Sync {
     /// The items are done.
     fn end(&self) {}
 
-    /// Something could not be done, and the verb goes on with the rest. The outcome counts it or leaves it out.
+    /// One item failed, and the verb continues with the rest. The outcome counts the item or omits it.
     fn error(&self, error: AppError) {
         let _ = error;
     }
 
-    /// Something was done in a lesser way or left out. The outcome is true all the same.
+    /// A fallback was used or a step was skipped. The outcome is still correct.
     fn note(&self, text: &str) {
         let _ = text;
     }

@@ -1,4 +1,4 @@
-//! Reading the files that a user names: opened without any effect on what is not such a file, and with a limit.
+//! Reading files named by the user, with a size limit. Opening has no side effects on devices and FIFOs.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -12,8 +12,8 @@ use coldstart_sys::named_file::{check_directory, open_regular, read_regular};
 
 use crate::error::{AppError, HintExt};
 
-/// A whole file's bytes, at most `limit` of them. `what` is what the file should be, with its article and a blank behind it, for
-/// the message; or empty.
+/// Reads a whole file of at most `limit` bytes. `what` is the kind of file for the message, with an article and a trailing
+/// blank (`"the plan "`), or empty.
 ///
 /// # Errors
 /// When it is not a regular file, cannot be read, or is larger.
@@ -29,7 +29,7 @@ pub fn map(path: &Path) -> io::Result<FileView> {
     open_regular(path).and_then(|file| FileView::map(&file))
 }
 
-/// What a file is, by its first bytes, without mapping it.
+/// The kind of a file by its first bytes, without mapping it.
 ///
 /// # Errors
 /// When it is not a regular file, or cannot be read.
@@ -40,12 +40,12 @@ pub fn kind_of(path: &Path) -> io::Result<FileKind> {
     Ok(FileKind::of(start.get(..count).unwrap_or_default()))
 }
 
-/// Refuses what is not a directory. `what` is what it was named as: "the sysroot".
+/// Checks that a path is a directory. `what` is its role: "the sysroot".
 ///
 /// # Errors
 /// When it is not a directory that may be entered.
 pub fn directory(what: &str, path: &Path) -> Result<(), AppError> {
     check_directory(path)
         .with_context(|| format!("cannot use {what} `{}`", printable(path)))
-        .hint(|| "name a directory that is there and may be entered")
+        .hint(|| "name an existing directory that you may enter")
 }

@@ -1,4 +1,4 @@
-//! Simulated starts for every verb: a path or a name on `PATH` becomes a program, and errors carry advice.
+//! Simulated starts for all verbs: finds the program by path or on `PATH`, and adds hints to errors.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::observer::{Observer, Silent};
 /// Simulates the start of a program: a path, or a name on `PATH`; in a sysroot in the usual directories.
 ///
 /// # Errors
-/// When there is no such program or sysroot, or it is no ELF object that a loader takes.
+/// If there is no such program or sysroot, or the file is not a loadable ELF object.
 pub fn start(program: &Path, options: &StartOptions, observer: &dyn Observer) -> Result<SimulatedStart, AppError> {
     let is_bare = !program.to_string_lossy().contains('/') && program.symlink_metadata().is_err();
     let found = (is_bare && options.sysroot.is_none())
@@ -29,17 +29,14 @@ pub fn start(program: &Path, options: &StartOptions, observer: &dyn Observer) ->
     Ok(start)
 }
 
-/// What a program loads.
+/// A program's closure.
 ///
 /// # Errors
-/// When its loader is not there or is not for it.
+/// If its loader is missing or has the wrong architecture.
 pub fn closure(start: &SimulatedStart) -> Result<Closure, AppError> {
     let other_machine = || match start.files.root().sysroot() {
-        None => {
-            "name the directory that holds the files of the program's machine by --sysroot, or another loader by \
-            --interpreter"
-        }
-        Some(_) => "name a loader that is in the sysroot by --interpreter",
+        None => "use --sysroot for the root directory of the program's system, or --interpreter for another loader",
+        Some(_) => "use --interpreter with a loader that is in the sysroot",
     };
     start.closure().hint(other_machine)
 }
@@ -47,7 +44,7 @@ pub fn closure(start: &SimulatedStart) -> Result<Closure, AppError> {
 /// What a program loads when it is started from here, now.
 ///
 /// # Errors
-/// When there is no such program, or its loader is not there or is not for it.
+/// If there is no such program, or its loader is missing or has the wrong architecture.
 pub fn loads(program: &Path) -> Result<Closure, AppError> {
     closure(&start(program, &StartOptions::default(), &Silent)?)
 }
@@ -55,19 +52,18 @@ pub fn loads(program: &Path) -> Result<Closure, AppError> {
 /// Opens a sysroot, or this host's root.
 ///
 /// # Errors
-/// When it is no directory that may be entered.
+/// When it is not a directory that may be entered.
 pub fn open_root(sysroot: Option<&Path>, observer: &dyn Observer) -> Result<Root, AppError> {
     let root = Root::open(sysroot).map_err(root_in_words)?;
     note_lookup(&root, observer);
     Ok(root)
 }
 
-/// Notes where paths in a sysroot are not resolved by the kernel.
+/// Notes that paths in a sysroot are not resolved by the kernel.
 fn note_lookup(root: &Root, observer: &dyn Observer) {
     if root.lookup() == Some(Lookup::Stepwise) {
-        observer.note(
-            "this kernel has no openat2, or forbids it: paths in the sysroot are followed step by step, which takes longer",
-        );
+        observer
+            .note("openat2 is missing or forbidden: paths in the sysroot are resolved step by step, which is slower");
     }
 }
 
@@ -77,7 +73,7 @@ fn root_in_words(error: RootError) -> AppError {
 }
 
 fn not_a_directory(error: anyhow::Error) -> AppError {
-    AppError::hinted(error, "name a directory that is there and may be entered")
+    AppError::hinted(error, "name an existing directory that you may enter")
 }
 
 fn in_words(error: StartError) -> AppError {
@@ -88,25 +84,23 @@ fn in_words(error: StartError) -> AppError {
             not_a_directory(anyhow::Error::new(source).context(context))
         }
         StartError::NotInSysroot { name, sysroot, searched } => {
-            let error = anyhow!("no program `{}` is in the sysroot `{}`", printable(&name), printable(&sysroot));
-            AppError::hinted(error, format!("it was looked for in {searched}; a path may be typed as well"))
+            let error = anyhow!("no program `{}` in the sysroot `{}`", printable(&name), printable(&sysroot));
+            AppError::hinted(error, format!("searched: {searched}; a path works, too"))
         }
         StartError::NotAnObject { program, kind, beginning, source } => {
-            let context = format!("cannot tell what `{}` loads", printable(&program));
+            let context = format!("cannot determine what `{}` loads", printable(&program));
             if kind == FileKind::Script {
-                return AppError::hinted(anyhow!("{context}: it is a script"), script_hint(&beginning));
+                return AppError::hinted(anyhow!("{context}: script"), script_hint(&beginning));
             }
             let error = anyhow::Error::new(source).context(context);
             match kind {
-                FileKind::Text => {
-                    AppError::hinted(error, "if it is a linker script, name the library that it stands for")
-                }
+                FileKind::Text => AppError::hinted(error, "if it is a linker script, name the library it refers to"),
                 FileKind::Archive | FileKind::ThinArchive => {
-                    AppError::hinted(error, "what is in an archive is part of the program that was linked with it")
+                    AppError::hinted(error, "the members of an archive are linked into the program")
                 }
                 FileKind::Elf => AppError::hinted(
                     error,
-                    "the file may be cut off or damaged; compare its size and checksum with its package's",
+                    "the file may be truncated or damaged; compare its size and checksum with its package's",
                 ),
                 _ => error.into(),
             }
@@ -122,12 +116,12 @@ fn script_hint(start: &[u8]) -> String {
         (Some(env), Some(program)) if env.ends_with("/env") => {
             format!("`{env}` starts `{program}` for it: `{}`", resolve(program))
         }
-        (Some(interpreter), _) => format!("what is loaded is its interpreter: `{}`", resolve(interpreter)),
-        (None, _) => "its first line names no interpreter, so a shell runs it: `coldstart resolve /bin/sh`".to_owned(),
+        (Some(interpreter), _) => format!("its interpreter is what is loaded: `{}`", resolve(interpreter)),
+        (None, _) => "its first line has no interpreter, so a shell runs it: `coldstart resolve /bin/sh`".to_owned(),
     }
 }
 
-/// The interpreter of a script and the words of its argument; `env`'s own options are left out.
+/// The interpreter of a script and the words of its argument, without `env`'s own options.
 fn script_interpreter(start: &[u8]) -> Vec<String> {
     let Some(line) = ScriptLine::parse(start) else { return Vec::new() };
     let argument = line.argument.unwrap_or_default().to_string_lossy().into_owned();

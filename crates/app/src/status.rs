@@ -1,4 +1,4 @@
-//! `status`: which edits of ours a file holds, and which libraries of a bound program have changed since.
+//! `status`: the edits by coldstart in a file, and the libraries of a bound program that have changed since.
 
 use std::path::{Path, PathBuf};
 
@@ -12,30 +12,30 @@ use serde::{Serialize, Serializer};
 use crate::command;
 use crate::error::AppError;
 use crate::reading::map;
-use crate::restoring::way_out;
-use crate::rewriting::shrank;
+use crate::restoring::changed_file_hint;
+use crate::rewriting::truncated_error;
 
-/// The name and version of the report as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.status/1";
 
-/// What was found out about a file.
+/// The status of a file.
 #[derive(Debug, Serialize)]
 pub struct Status {
     /// The file.
     #[serde(flatten)]
     pub path: JsonPath,
-    /// What our note in it says; `None` for a file that holds no edit of ours.
+    /// The content of its coldstart note; `None` for an unedited file.
     #[serde(flatten)]
     pub about: Option<About>,
-    /// Whether it is the file that we wrote; `None` for a file that holds no edit of ours.
+    /// Whether it is unchanged since coldstart wrote it; `None` for an unedited file.
     pub identity: Option<Identity>,
     /// How it was bound, if it was.
     pub binding: Option<Binding>,
     /// What has changed since it was bound.
     pub changes: Vec<Change>,
-    /// What is as it was written, and yet no good.
+    /// Problems that are not changes.
     pub cautions: Vec<Caution>,
-    /// Why nothing is known; the other members are empty then.
+    /// The error if the file cannot be examined; the other members are empty in this case.
     pub error: Option<String>,
 }
 
@@ -52,16 +52,16 @@ impl Status {
         }
     }
 
-    /// Whether the file is as we wrote it, and what it was bound to as well.
+    /// Whether the file and the libraries it was bound to are unchanged.
     pub fn is_unchanged(&self) -> bool {
         self.identity == Some(Identity::Intact) && self.changes.is_empty()
     }
 }
 
-/// What was found out about all files. It is serialised with a record for each.
+/// The status of all files. It is serialised with a record for each.
 #[derive(Debug)]
 pub struct Report {
-    /// Each file, in the order in which they were named, with its status or why there is none.
+    /// Each file in argument order, with its status or error.
     pub files: Vec<(PathBuf, Result<Status, AppError>)>,
 }
 
@@ -90,11 +90,11 @@ pub fn status(files: &[PathBuf]) -> Report {
     Report { files: files.iter().map(|path| (path.clone(), of_file(path))).collect() }
 }
 
-/// What to do about a file that is not as it was written, or whose libraries are not as they were.
+/// A hint for a file that has changed, or has changed libraries.
 pub fn next_step(path: &Path, status: &Status) -> Option<String> {
     let last = status.about.as_ref().and_then(|about| about.edits.last()).map(String::as_str);
     let about_file = match &status.identity {
-        Some(Identity::Changed { change }) => Some(way_out(path, change, last)),
+        Some(Identity::Changed { change }) => Some(changed_file_hint(path, change, last)),
         Some(Identity::Intact) => None,
         Some(Identity::Unrecorded) | None if status.about.is_none() => None,
         Some(Identity::Unrecorded) | None => Refusal::Unrecorded.hint(),
@@ -103,26 +103,26 @@ pub fn next_step(path: &Path, status: &Status) -> Option<String> {
     about_file.or_else(|| Some(rebinding(path, binding?, &status.changes)))
 }
 
-/// What brings a bound program up to date.
+/// The hint to bind a program again.
 fn rebinding(program: &Path, binding: &Binding, changes: &[Change]) -> String {
     let foreign = changes.iter().find_map(|change| match change {
         Change::AuditLibraryReplaced { path, by_coldstart: false } => Some(path),
         _ => None,
     });
-    let before = foreign.map(|path| format!("move `{}` away; then ", printable(path))).unwrap_or_default();
+    let before = foreign.map(|path| format!("move `{}` away first; ", printable(path))).unwrap_or_default();
     // Without it, the program would be bound in the default mode.
     let verb = match binding.mode {
         Mode::Soname => "bind --rebind --in-place".to_owned(),
         mode => format!("bind --rebind --in-place --mode {}", mode.name()),
     };
     let rebind = command::of_ours_in_prose(&verb, program);
-    format!("{before}`{rebind}` binds it to what is there now")
+    format!("{before}`{rebind}` binds it to the current files")
 }
 
-/// What is to be known about one file.
+/// The status of one file.
 ///
 /// # Errors
-/// When it cannot be read, is no ELF file, or its note cannot be understood.
+/// If it cannot be read, is not an ELF file, or has a malformed note.
 pub fn of_file(path: &Path) -> Result<Status, AppError> {
     let shown = || format!("cannot read `{}`", printable(path));
     let view = map(path).with_context(shown)?;
@@ -132,7 +132,7 @@ pub fn of_file(path: &Path) -> Result<Status, AppError> {
     let binding = about.as_ref().and_then(|_| binding_note(&file)).map(Binding::from_json).transpose();
     let binding = binding.with_context(shown)?;
     if view.shrank() {
-        return Err(shrank(path));
+        return Err(truncated_error(path));
     }
     let (mut changes, mut cautions) = (Vec::new(), Vec::new());
     if let Some(binding) = &binding {

@@ -1,4 +1,4 @@
-//! The words that sentences of the library are made of: counts and sizes that a line is not broken in.
+//! Counts and sizes for sentences, with no-break spaces.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -7,20 +7,20 @@ use std::path::Path;
 use coldstart_profile::printable;
 use coldstart_view::numbers;
 
-/// A name of a file's bytes, in one line of harmless characters.
+/// A name from a file, with control characters escaped.
 pub fn harmless(name: &[u8]) -> String {
     printable(Path::new(OsStr::from_bytes(name)))
 }
 
-/// Keeps two words on one line when a sentence is broken into lines, and is printed as a space.
+/// A no-break space: keeps two words on one line when a sentence is wrapped, and is printed as a space.
 pub const GLUE: char = '\u{a0}';
 
-/// The text with spaces that lines do not break at.
+/// The text with no-break spaces.
 pub fn glued(text: &str) -> String {
     text.replace(' ', &GLUE.to_string())
 }
 
-/// The text with ordinary spaces, where it is not broken into lines.
+/// The text with ordinary spaces, for output that is not wrapped.
 pub fn plain(text: &str) -> String {
     text.replace(GLUE, " ")
 }
@@ -30,7 +30,7 @@ pub fn counted(count: u64, noun: &str) -> String {
     glued(&numbers::counted(count, noun))
 }
 
-/// `1 file is`, `2 files are`: a count that is the subject of what follows.
+/// `1 file is`, `2 files are`: a count as the subject of a sentence.
 pub fn counted_are(count: u64, noun: &str) -> String {
     format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
 }

@@ -1,4 +1,4 @@
-//! `unpack`: restore what was there before packing, byte for byte.
+//! `unpack`: restore files as they were before packing, byte for byte.
 
 use coldstart_launch::Interrupt;
 
@@ -9,13 +9,13 @@ use crate::restoring::{Options, Report, Taking, restore};
 const PACKING: Taking =
     Taking { verb: "unpack", edit: "relr", was: "packed", doing: "packing", schema: "coldstart.unpack/1" };
 
-/// Restores packed files from the note in each, several at a time.
+/// Restores packed files from their notes, several in parallel.
 ///
-/// Once `interrupt` has noted a signal no further file is begun. The observer is told of what cannot be walked; what becomes of
-/// a file, errors included, is in the report.
+/// After a signal to `interrupt` no further file is started. Errors of the walk go to the observer; the result of each file,
+/// errors included, is in the report.
 ///
 /// # Errors
-/// When it cannot be said where results go, or one of them would lie over something that must stay. Nothing is written then.
+/// If no output is given, or a result would replace a file that must not be replaced. Nothing is written in this case.
 pub fn unpack(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Report, AppError> {
     restore(PACKING, options, interrupt, observer, &|_, _| Vec::new())
 }

@@ -9,22 +9,22 @@ use coldstart_profile::printable;
 
 use crate::error::{AppError, HintExt};
 
-/// Bytes that are collected before they are written.
+/// Size of the write buffer in bytes.
 pub const AT_ONCE: usize = 1 << 18;
 
-/// Writes all of a file; what was there before stays until it is whole.
+/// Writes a file; an existing file is replaced only by the complete new one.
 ///
 /// # Errors
-/// Whatever stands against it.
+/// If the file cannot be written.
 pub fn write_file(place: &OutputTarget, bytes: &[u8]) -> Result<(), AppError> {
     fill_file(place, None, |out| Ok(out.write_all(bytes)?)).map(drop)
 }
 
-/// Lets `fill` write all of a file, and gives its size in bytes.
+/// Lets `fill` write a file, and returns its size in bytes.
 ///
 /// # Errors
-/// Whatever went wrong, a signal that `interrupt` noted included: what stood there before stands there still, and nothing
-/// else is left.
+/// If the file cannot be written, or `interrupt` received a signal. An existing file is then unchanged, and no temporary file
+/// is left.
 pub fn fill_file(
     place: &OutputTarget,
     interrupt: Option<&Interrupt>,
@@ -44,7 +44,7 @@ pub fn fill_file(
     Ok(count)
 }
 
-/// Tries out whether all outputs of a command can be written: now, and not after an hour of measuring.
+/// Checks that all outputs of a command can be written before an hour of measuring, not after it.
 ///
 /// # Errors
 /// When one of them cannot be written, or two have the same name.
@@ -52,13 +52,14 @@ pub fn try_out<'a>(places: impl IntoIterator<Item = &'a OutputTarget>) -> Result
     let places: Vec<&OutputTarget> = places.into_iter().collect();
     for (number, place) in places.iter().enumerate() {
         if places.iter().take(number).any(|other| other.is_same_name(place)) {
-            return Err(anyhow!("`{}` is to be written twice", printable(place.path()))).hint(|| "name each file once");
+            return Err(anyhow!("`{}` is given twice as output", printable(place.path())))
+                .hint(|| "give each output once");
         }
     }
     Ok(places.into_iter().try_for_each(OutputTarget::try_out)?)
 }
 
-/// Counts what is written, and writes no more once a signal came.
+/// Counts the bytes written, and fails after a signal.
 pub struct Watched<'a, W> {
     out: W,
     interrupt: Option<&'a Interrupt>,

@@ -1,4 +1,4 @@
-//! How an error is told: one sentence with its causes, then advice.
+//! Printing errors: one sentence with its causes, then hints.
 //!
 //! ```text
 //! error: cannot read what is cached of `app`: No such file or directory (os error 2)
@@ -17,9 +17,9 @@ use crate::output::printed::note_error;
 use crate::output::text::escaped;
 use crate::output::{self, style};
 
-/// Prints the error and its hints to stderr and says what to exit with.
+/// Prints the error and its hints to stderr, and returns the exit code.
 ///
-/// A reader that closed our stdout (`| head`) has seen enough: nothing is printed and nothing went wrong.
+/// A closed stdout (`| head`) is not an error, and nothing is printed.
 pub(crate) fn report(error: &CliError) -> Exit {
     if error.chain().any(|cause| cause.is::<output::ReaderLeft>()) {
         return Exit::Done;
@@ -36,7 +36,7 @@ pub(crate) fn report(error: &CliError) -> Exit {
     Exit::Broken
 }
 
-/// Errors of a verb that goes on after one: each is printed as it comes, each hint once, at the end.
+/// Errors of a verb that continues after errors: each is printed at once, each hint once at the end.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints {
     count: u64,
@@ -49,7 +49,7 @@ impl Complaints {
         self.tell(&error.into());
     }
 
-    /// The same, of an error that is still needed.
+    /// The same by reference.
     pub(crate) fn tell(&mut self, error: &CliError) {
         self.count += 1;
         let (sentence, hints) = (error.sentence(), error.hints());
@@ -67,7 +67,7 @@ impl Complaints {
         self.count
     }
 
-    /// Prints the hints, and says what to exit with: broken if there was any error.
+    /// Prints the hints, and returns the exit code: broken if there was any error.
     pub(crate) fn finish(self) -> Exit {
         for hint in &self.hints {
             output::hint(&escaped(hint));
@@ -76,7 +76,7 @@ impl Complaints {
     }
 }
 
-/// Whether a signal ended the work: the user knows, and a message would only stand in the way.
+/// Whether a signal ended the work, which needs no message.
 fn was_interrupted(cause: &(dyn Error + 'static)) -> bool {
     matches!(cause.downcast_ref(), Some(coldstart_launch::LaunchError::Interrupted { .. }))
 }

@@ -1,4 +1,4 @@
-//! What the process's exit code says.
+//! Exit codes.
 //!
 //! 1 is not a failure: it is an answer. `grep` has taught scripts to tell "no" from "broken", so we keep the two apart.
 
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 /// How a verb ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// 0: what was asked for is done.
+    /// 0: done.
     Done,
     /// 1: asked and answered no: something stayed in memory, a cache is stale, the change made it slower.
     No,
@@ -17,9 +17,9 @@ pub(crate) enum Exit {
     ProgramNotStarted,
     /// 127: a launcher did not find the program.
     ProgramNotFound,
-    /// The code of the program that was started, where all is as if we were not there.
+    /// The exit code of the started program.
     OfProgram(u8),
-    /// 130: a signal asked us to stop; everything was put back.
+    /// 130: stopped by a signal; settings were restored.
     Interrupted,
 }
 

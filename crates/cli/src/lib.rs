@@ -1,7 +1,7 @@
 //! `coldstart`: makes big Linux programs start fast, and proves it.
 //!
-//! The story is short: read the arguments, do the verb, report, leave with a code that scripts can act on.
-//! Each verb has one file for what may be typed (`args/`) and one for its work (`commands/`), under the same name.
+//! The flow: parse the arguments, run the verb, print the result, exit with a code for scripts. Each verb has one file for its
+//! arguments (`args/`) and one for its work (`commands/`), with the same name.
 
 mod args;
 mod commands;
@@ -15,7 +15,7 @@ pub use args::listed::{ListedArgument, ValueKind, definition, listed_arguments};
 use error::CliError;
 use exit::Exit;
 
-/// Runs the verb that the process's arguments name, and says what to exit with.
+/// Runs the verb in the process's arguments, and returns the exit code.
 pub fn main() -> std::process::ExitCode {
     let (exit, is_json) = match args::hurried::launcher(std::env::args_os().skip(1)) {
         Some(args) => (exit_of(commands::run_launcher(&args)), false),

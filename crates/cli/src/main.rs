@@ -1,4 +1,4 @@
-//! The binary `coldstart`; all of it is in the library beside this file, so that tests can walk the argument definitions.
+//! The binary `coldstart`. Its code is in the library, so that tests can access the argument definitions.
 
 fn main() -> std::process::ExitCode {
     coldstart_cli::main()

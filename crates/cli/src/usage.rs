@@ -1,13 +1,13 @@
-//! What the parser of arguments answers instead of arguments: help, the version, or a mistake.
+//! Results of the argument parser other than arguments: help, the version, or an error.
 
 use crate::exit::Exit;
 use crate::output;
 use crate::output::printed::note_error;
 
-/// Prints it, help and the version to stdout as a result, a mistake to stderr, and says what to exit with.
+/// Prints it (help and the version to stdout, errors to stderr), and returns the exit code.
 pub(crate) fn report(answer: &clap::Error) -> Exit {
     if answer.use_stderr() {
-        // A stderr that cannot be written to is no further error.
+        // Errors of stderr are ignored.
         let _ = answer.print();
         let (message, hints) = in_parts(&answer.render().to_string());
         note_error(message, hints);
@@ -19,7 +19,7 @@ pub(crate) fn report(answer: &clap::Error) -> Exit {
     }
 }
 
-/// The sentence and the tips of what is printed about a mistake.
+/// The message and the hints of a usage error.
 fn in_parts(text: &str) -> (String, Vec<String>) {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = text.split("\n\n").next().unwrap_or_default();
@@ -27,7 +27,7 @@ fn in_parts(text: &str) -> (String, Vec<String>) {
     (words(message.trim_start_matches("error: ")), tips.map(words).collect())
 }
 
-/// Whether `--json` was typed, as far as that can be told of arguments that could not be read.
+/// Whether `--json` is among the arguments, which could not be parsed.
 pub(crate) fn asks_for_json() -> bool {
     std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
 }

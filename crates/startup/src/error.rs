@@ -7,43 +7,43 @@ use coldstart_elf::FileKind;
 
 use crate::RootError;
 
-/// Why a start cannot be simulated. What goes wrong during the start is part of the answer.
+/// Why a start cannot be simulated. Failures of the simulated start itself are part of the result.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The sysroot cannot be used.
     #[error(transparent)]
     Root(#[from] RootError),
-    /// The directory of the start is none.
+    /// The current directory of the start cannot be used.
     #[error("cannot use the current directory `{}`", directory.display())]
     CurrentDirectory {
         /// The directory; in a sysroot, its path on this host.
         directory: PathBuf,
-        /// The system's answer.
+        /// The I/O error.
         source: io::Error,
     },
-    /// A bare name was typed, and no usual directory of the sysroot has such a program.
-    #[error("no program `{}` is in the sysroot `{}`", name.display(), sysroot.display())]
+    /// No usual directory of the sysroot has a program with this bare name.
+    #[error("no program `{}` in the sysroot `{}`", name.display(), sysroot.display())]
     NotInSysroot {
         /// As typed.
         name: PathBuf,
         /// The sysroot.
         sysroot: PathBuf,
-        /// Where it was looked for, divided by colons.
+        /// The searched directories, separated by colons.
         searched: &'static str,
     },
-    /// The program is no ELF object, or cannot be read.
-    #[error("cannot tell what `{}` loads", program.display())]
+    /// The program is not an ELF object, or cannot be read.
+    #[error("cannot determine what `{}` loads", program.display())]
     NotAnObject {
-        /// The program as the loader would see it.
+        /// The program's path as the loader would see it.
         program: PathBuf,
-        /// What it is by its first bytes.
+        /// Its kind by its first bytes.
         kind: FileKind,
-        /// Its first bytes, as many as the kernel reads of a script's first line; none when it cannot be read.
+        /// Its first bytes, as many as the kernel reads of a script's first line; none if it cannot be read.
         beginning: Vec<u8>,
-        /// Why it is no object.
+        /// Why it is not an object.
         source: io::Error,
     },
-    /// The loader's rules have no answer: the loader is not there or is not for this program.
+    /// The loader is missing or has the wrong architecture.
     #[error(transparent)]
     Loader(#[from] coldstart_loader::Error),
     /// The current directory of this process is not known.

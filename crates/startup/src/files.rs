@@ -1,4 +1,4 @@
-//! The files of a root as the loader's rules ask for them.
+//! The files of a root, as the loader's rules access them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,76 +18,76 @@ use rustix::fs::Stat;
 use crate::Root;
 use crate::root::identity;
 
-/// The largest configuration file or loader's cache that is read, in bytes. One for all libraries of a host is below 1 MiB.
+/// Size limit of a configuration file or loader cache in bytes. A cache for all libraries of a host is below 1 MiB.
 const MOST_CONTENT: u64 = 256 << 20;
 /// `DF_1_PIE` of `DT_FLAGS_1` (`elf.h`): the object is a program, whatever its type says.
 const POSITION_INDEPENDENT_PROGRAM: u64 = 0x0800_0000;
 
-/// What a program is to a loader.
+/// The kind of a program for a loader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
-    /// It names a loader, or needs libraries.
+    /// Has an interpreter, or needs libraries.
     Dynamic,
-    /// The kernel starts it alone. It may be position-independent.
+    /// Started by the kernel without a loader. May be position-independent.
     Static,
-    /// It names no loader: a library, or a loader itself.
+    /// Has no interpreter: a library, or a loader itself.
     Library,
 }
 
-/// An object's file, looked at.
+/// An examined object file.
 #[derive(Clone, Debug)]
 pub struct ObjectFile {
-    /// Which file it is.
+    /// The file's identity.
     pub identity: Identity,
-    /// What the loader looks at.
+    /// The facts that the loader uses.
     pub facts: ObjectFacts,
-    /// What it is when it is the program.
+    /// Its kind if it is the program.
     pub kind: ProgramKind,
-    /// Mode or capabilities let a program that is started from it gain rights (`AT_SECURE`).
+    /// Whether its mode or capabilities cause secure mode (`AT_SECURE`).
     pub gains_rights: bool,
 }
 
-/// The files as a loader in a root and a directory sees them. Answers to [`FileSystem`] are as of now: nothing is remembered.
+/// The files as a loader with a root and a current directory sees them. [`FileSystem`] results are current: nothing is cached.
 #[derive(Debug)]
 pub struct Files {
     root: Root,
-    /// Where relative paths begin, when it is not our current directory.
+    /// The base of relative paths, if it is not this process's current directory.
     start: Option<PathBuf>,
-    /// A program that is not looked up as other paths are: as the loader sees it, and where it is on this host.
+    /// The program, if it is outside the root: its path as the loader sees it, and on this host.
     program: Option<(PathBuf, PathBuf)>,
     host: Root,
-    /// Texts of notes about libraries opened later, of every object that was looked at.
+    /// Texts of dlopen notes, of every examined object.
     dlopen_texts: Mutex<HashMap<Identity, Vec<Vec<u8>>>>,
 }
 
 impl Files {
-    /// The files of a root. Relative paths begin in `start`; without one in our current directory, and in a sysroot at its root.
+    /// The files of a root. Relative paths begin in `start`, by default in this process's current directory or a sysroot's root.
     pub fn new(root: Root, start: Option<PathBuf>) -> Self {
         let start = start.or_else(|| root.sysroot().map(|_| PathBuf::from("/")));
         Self { root, start, program: None, host: Root::host(), dlopen_texts: Mutex::default() }
     }
 
-    /// The files of this host, seen from our current directory.
+    /// The files of this host with this process's current directory.
     pub fn host() -> Self {
         Self::new(Root::host(), None)
     }
 
-    /// The root that they are in.
+    /// Their root.
     pub fn root(&self) -> &Root {
         &self.root
     }
 
-    /// Where relative paths begin, as seen from inside.
+    /// The base of relative paths, as seen from inside.
     pub fn current_directory(&self) -> PathBuf {
         self.start.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default()
     }
 
-    /// From now on the path `seen` means the file `place` of this host, as seen from our current directory.
+    /// Maps the path `seen` to the host's file `place`, relative to this process's current directory.
     pub(crate) fn name_program(&mut self, seen: PathBuf, place: PathBuf) {
         self.program = Some((seen, place));
     }
 
-    /// The root that a path is looked up in, and the path there.
+    /// The root for a path, and the path inside it.
     fn at<'a>(&'a self, path: &'a Path) -> (&'a Root, Cow<'a, Path>) {
         if let Some((_, place)) = self.program.as_ref().filter(|(seen, _)| seen == path) {
             return (&self.host, Cow::Borrowed(place));
@@ -98,10 +98,10 @@ impl Files {
         }
     }
 
-    /// An object's file: a program's, or a library's.
+    /// Examines the file of a program or library.
     ///
     /// # Errors
-    /// `InvalidData` for what can be opened and is no object; for others see [`Root::open_regular`].
+    /// `InvalidData` if the file is not an object; for others see [`Root::open_regular`].
     pub fn object_file(&self, path: &Path) -> io::Result<ObjectFile> {
         let (file, stat) = self.open(path)?;
         let (facts, file_type, dynamic_flags) = match glance(&file, &stat) {
@@ -111,7 +111,7 @@ impl Files {
             _ => whole(&file)?,
         };
         if !matches!(file_type, FileType::Dynamic | FileType::Executable) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is neither a program nor a shared object"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "neither a program nor a shared object"));
         }
         let marked = dynamic_flags.is_some_and(|flags| flags & POSITION_INDEPENDENT_PROGRAM != 0);
         let is_program = file_type == FileType::Executable || marked;
@@ -149,13 +149,13 @@ impl Files {
         Ok(probe)
     }
 
-    /// Which file stands at a path; none when there is none.
+    /// The identity of the file at a path, if there is one.
     pub fn identity(&self, path: &Path) -> Option<Identity> {
         let (root, path) = self.at(path);
         root.identity(&path).ok()
     }
 
-    /// The texts of an object's notes about libraries opened later; none for an object that was not looked at.
+    /// The texts of an object's dlopen notes; none for an object that was not examined.
     pub fn dlopen_texts(&self, identity: Identity) -> Vec<Vec<u8>> {
         let texts = self.dlopen_texts.lock().unwrap_or_else(PoisonError::into_inner);
         texts.get(&identity).cloned().unwrap_or_default()
@@ -169,7 +169,7 @@ impl Files {
         FileView::map(self.open(path)?.0)
     }
 
-    /// What a configuration file holds.
+    /// The content of a configuration file.
     ///
     /// # Errors
     /// See [`Root::read`].
@@ -190,7 +190,7 @@ impl FileSystem for Files {
         match self.probe(path) {
             Ok(probe) => probe,
             Err(error) => match error.kind() {
-                // The loader opens a directory, a pipe or a device, too, and then finds nothing in it that it takes.
+                // The loader would open a directory, a pipe or a device, too, and then reject its content.
                 io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => Probe::NotAnObject(error.to_string()),
                 kind => Probe::Absent(kind),
             },
@@ -205,19 +205,19 @@ impl FileSystem for Files {
     fn canonical(&self, path: &Path) -> Option<PathBuf> {
         let (root, path) = self.at(path);
         let real = root.real_path(&path).ok()?;
-        // A program outside may be named by a link, and stand inside all the same.
+        // A link outside the root may point to a program inside.
         let is_host_path = root.sysroot().is_none();
         let seen = is_host_path.then(|| self.root.inside(&real).map(Cow::into_owned)).flatten();
         Some(seen.unwrap_or(real))
     }
 }
 
-/// A look at a few pieces of a file, which nearly always do.
+/// Reads only a few pieces of a file, which nearly always suffice.
 fn glance(file: &File, stat: &Stat) -> Option<Glance> {
     Glance::of(u64::try_from(stat.st_size).ok()?, |buffer, offset| file.read_at(buffer, offset))
 }
 
-/// The same from the whole file: what the loader looks at, `e_type`, `DT_FLAGS_1`.
+/// The same from the whole file: the facts that the loader uses, `e_type`, `DT_FLAGS_1`.
 fn whole(file: &File) -> io::Result<(ObjectFacts, FileType, Option<u64>)> {
     let invalid = |error: ElfError| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
     let view = FileView::map(file)?;
@@ -229,7 +229,7 @@ fn whole(file: &File) -> io::Result<(ObjectFacts, FileType, Option<u64>)> {
     };
     let dynamic_flags = elf.dynamic().ok().flatten().map(|dynamic| dynamic.flags_1());
     if view.shrank() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it became shorter while it was read"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file was truncated while it was read"));
     }
     Ok((facts, file_type, dynamic_flags))
 }

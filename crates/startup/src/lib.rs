@@ -1,20 +1,20 @@
 //! A simulated start: which files a program would load on this host or in a sysroot. Nothing is run.
 //!
-//! The `loader` crate knows the rules and does no I/O. This crate gives it what the rules ask for:
+//! The `loader` crate has the rules and does no I/O. This crate does the I/O for the rules:
 //!
 //! | what | where |
 //! |---|---|
 //! | a root directory, and paths that stay inside it | `root.rs`, `stepwise.rs` |
-//! | the files of a root as the rules ask for them | `files.rs` |
+//! | the files of a root as the rules access them | `files.rs` |
 //! | which loader loads what | `loaders.rs` |
-//! | what the loader reads before any library: its own build, its cache, its lists | `surroundings.rs` |
+//! | what the loader reads before any library: its build parameters, cache and lists | `surroundings.rs` |
 //! | the processor's subdirectories and `$PLATFORM` | `processor.rs` |
-//! | what belongs into a loader's cache | `cache/` |
-//! | which C library objects get on this host | `libc.rs` |
-//! | a program, from what was typed to what it loads | `program.rs`, `start.rs` |
+//! | the contents of a loader's cache | `cache/` |
+//! | the C library of an object on this host | `libc.rs` |
+//! | a program, from its name to what it loads | `program.rs`, `start.rs` |
 //!
-//! A newcomer would not guess that a path is looked up differently in a sysroot: an absolute symbolic link leads to a place in
-//! the sysroot, and `..` does not lead out of it, as after `chroot`.
+//! Not obvious: in a sysroot, paths are resolved as after `chroot`: absolute symbolic links point into the sysroot, and `..`
+//! cannot escape.
 
 pub mod cache;
 mod error;

@@ -1,7 +1,7 @@
-//! Which C library of this host an object gets, and whether its loader applies `DT_RELR`.
+//! The host's C library for an object, and whether its loader supports `DT_RELR`.
 //!
-//! A version number does not tell: distributions carry RELR back into older glibcs. A glibc that has it defines the version
-//! `GLIBC_ABI_DT_RELR`, which files with RELR ask for.
+//! Not obvious: the version number does not decide, because distributions backport RELR to older glibcs. A glibc with RELR
+//! defines the version `GLIBC_ABI_DT_RELR`, which files with RELR require.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -14,14 +14,14 @@ use coldstart_loader::{Class, Identity, Machine, ObjectFacts, Rules};
 
 use crate::{Conditions, Files, Inherit, Levels, ObjectFile, ProgramKind, Surroundings};
 
-/// The version that a glibc defines whose loader applies `DT_RELR` (its elf/Versions, since 2.36).
+/// The version defined by a glibc with `DT_RELR` support (its elf/Versions, since 2.36).
 const RELR_VERSION: &[u8] = b"GLIBC_ABI_DT_RELR";
 const LIBC: &str = "libc.so.6";
 
-/// What decides which C library an object gets.
+/// The properties that select an object's C library.
 type Abi = (u16, Class, bool, u32, Option<Vec<u8>>);
 
-/// The glibcs of this host, each looked at once.
+/// The glibcs of this host, each examined once.
 #[derive(Debug)]
 pub struct HostLibcs {
     files: Files,
@@ -35,8 +35,8 @@ impl Default for HostLibcs {
 }
 
 impl HostLibcs {
-    /// The C library that such objects get on this host, if its loader does not apply `DT_RELR`; none where it does, where there is no
-    /// glibc for them, and for objects of musl.
+    /// The C library of such objects on this host if its loader does not support `DT_RELR`; `None` if it does, if there is no
+    /// glibc for them, and for musl objects.
     pub fn without_relr(&self, object: &ObjectFacts) -> Option<PathBuf> {
         let abi = (object.machine, object.class, object.little_endian, object.flags, object.interpreter.clone());
         if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&abi) {
@@ -49,7 +49,7 @@ impl HostLibcs {
         without
     }
 
-    /// Where the C library of such an object would be found, if nothing in it or in the environment says otherwise.
+    /// The default path of the C library for such an object.
     fn candidates(&self, object: &ObjectFacts) -> Vec<PathBuf> {
         let kind = if object.interpreter.is_some() { ProgramKind::Dynamic } else { ProgramKind::Library };
         let object = ObjectFile { identity: Identity::default(), facts: object.clone(), kind, gains_rights: false };
@@ -69,7 +69,7 @@ impl HostLibcs {
         candidates
     }
 
-    /// Whether a C library for the same ABI defines the version; nothing if it is none, or cannot be read.
+    /// Whether a C library for the same ABI defines the version; `None` if it is not one, or cannot be read.
     fn defines_relr(&self, libc: &Path, wanted: &ObjectFacts) -> Option<bool> {
         let view = self.files.view(libc).ok()?;
         let file = ElfFile::parse(view.bytes()).ok()?;

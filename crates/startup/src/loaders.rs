@@ -1,6 +1,6 @@
-//! The one table of loaders: where glibc's and musl's are, by architecture and ABI.
+//! The table of loaders: the paths of glibc's and musl's loaders by architecture and ABI.
 //!
-//! A program names its loader itself. The table is for what names none: libraries, and caches that are written for an
+//! A program has an interpreter. The table is for libraries, which have none, and for caches, which are written for an
 //! architecture. The paths are part of each ABI: glibc's from its `shlib-versions` files and the processors' ABI documents, musl's
 //! from its `configure` (`LDSO_PATHNAME`).
 
@@ -13,13 +13,13 @@ use coldstart_loader::{Class, ObjectFacts, Rules};
 
 use crate::Root;
 
-/// Loaders of one ABI.
+/// The loaders of one ABI.
 #[derive(Clone, Copy, Debug)]
 struct Loaders {
     machine: u16,
     class: Class,
     little_endian: bool,
-    /// Whether `e_flags` fit. Objects from before a mark was introduced fit all that it tells apart.
+    /// Whether `e_flags` match. Objects older than a flag match all its values.
     flags: fn(u32) -> bool,
     glibc: &'static str,
     musl: Option<&'static str>,
@@ -60,7 +60,7 @@ const N32_NEW_NAN: fn(u32) -> bool = |flags| flags & 0x420 == 0x420;
 const O32: fn(u32) -> bool = |flags| flags & 0x420 == 0;
 const O32_NEW_NAN: fn(u32) -> bool = |flags| flags & 0x420 == 0x400;
 
-/// Those of one architecture in the order in which a cache's `ldconfig` would be built with them.
+/// The loaders of one architecture, in the order of `ldconfig`'s build configuration.
 const LOADERS: &[Loaders] = &[
     loaders((62, WIDE, LITTLE), ANY, "/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"),
     loaders((3, NARROW, LITTLE), ANY, "/lib/ld-linux.so.2", "/lib/ld-musl-i386.so.1"),
@@ -132,10 +132,9 @@ impl Loaders {
     }
 }
 
-/// The loader that an object names, or the one that loads objects like it in this root: of those that the ABI names the first
-/// that is there, and without any the first.
+/// The object's interpreter, or else the loader of its ABI in this root: the first that exists, or the first of all.
 ///
-/// An object that needs musl's C library asks for musl's loader first.
+/// For an object that needs musl's C library, musl's loader comes first.
 pub fn loader_of(facts: &ObjectFacts, root: &Root) -> Option<PathBuf> {
     if let Some(named) = &facts.interpreter {
         return Some(PathBuf::from(OsStr::from_bytes(named)));
@@ -150,7 +149,7 @@ pub fn loader_of(facts: &ObjectFacts, root: &Root) -> Option<PathBuf> {
     all.iter().find(is_there).or(all.first()).map(PathBuf::from)
 }
 
-/// The paths of glibc's loaders whose libraries stand in one cache, in the order in which they are asked about its release.
+/// The paths of glibc's loaders that share a cache, in the order in which their release is examined.
 pub fn loaders_of_family(family: &Family) -> Vec<&'static Path> {
     let mut paths: Vec<&'static Path> = Vec::new();
     let of_family = |loaders: &&Loaders| {
@@ -165,7 +164,7 @@ pub fn loaders_of_family(family: &Family) -> Vec<&'static Path> {
     paths
 }
 
-/// Whose loader a file is by its name; none for names that neither glibc nor musl uses.
+/// The C library of a loader by its file name; `None` for other names.
 pub fn rules_of_loader(file_name: &[u8]) -> Option<Rules> {
     if file_name.starts_with(b"ld-musl-") {
         return Some(Rules::Musl);

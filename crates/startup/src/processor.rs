@@ -1,4 +1,4 @@
-//! Which processor a start is on: what subdirectories its loader tries, and what `$PLATFORM` is.
+//! The processor of a start: the subdirectories that its loader tries, and the value of `$PLATFORM`.
 
 use std::str::FromStr;
 
@@ -9,19 +9,19 @@ const X86_64: u16 = 62;
 const AARCH64: u16 = 183;
 const I386: u16 = 3;
 
-/// Which processor is meant.
+/// The processor of a start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Levels {
-    /// This one for programs of its architecture, and none for others.
+    /// This machine's for programs of its architecture, and none for others.
     #[default]
     Fitting,
-    /// This one, whatever the program is for.
+    /// This machine's, for all programs.
     Native,
-    /// None: only the directories themselves are tried.
+    /// None: no subdirectories are tried.
     None,
     /// One with these levels, best first.
     Named(Vec<String>),
-    /// Every one: no subdirectory is tried, and directories that name `$PLATFORM` are passed over.
+    /// Any: no subdirectory is tried, and directories with `$PLATFORM` are skipped.
     Every,
 }
 
@@ -37,7 +37,7 @@ impl FromStr for Levels {
         let mut names: Vec<String> = Vec::new();
         for name in text.split([',', ':']) {
             if name.is_empty() || name.contains('/') || name == "." || name == ".." {
-                return Err(format!("`{name}` is no name of a level: x86-64-v3, power10, z16, or `native`, `none`"));
+                return Err(format!("`{name}` is not a level; examples: x86-64-v3, power10, z16, `native`, `none`"));
             }
             for name in with_lower(name) {
                 if !names.contains(&name) {
@@ -59,8 +59,8 @@ fn with_lower(name: &str) -> Vec<String> {
 }
 
 impl Levels {
-    /// The subdirectories that a glibc of this release tries for a program. The names that were combined up to 2.36 belong to
-    /// this host's processor, if any.
+    /// The subdirectories that a glibc of this release tries for a program. The combined names of releases up to 2.36 are
+    /// those of this host's processor.
     pub(crate) fn hwcaps(&self, release: Option<u32>, program: &ObjectFacts) -> Hwcaps {
         let ours = || release.map(Hwcaps::of_this_cpu).unwrap_or_default();
         match self {
@@ -74,7 +74,7 @@ impl Levels {
         }
     }
 
-    /// `$PLATFORM`: this processor's for programs of its architecture; where only one value is likely, that.
+    /// `$PLATFORM`: this processor's for programs of its architecture; otherwise the only likely value, if there is one.
     pub(crate) fn platform(&self, program: &ObjectFacts) -> Option<Vec<u8>> {
         if *self == Self::Every {
             return None;
@@ -91,7 +91,7 @@ impl Levels {
     }
 }
 
-/// Whether an object is for this processor's 64-bit kind.
+/// Whether an object is for this processor's 64-bit architecture.
 fn is_native(facts: &ObjectFacts) -> bool {
     let ours = match () {
         () if cfg!(target_arch = "x86_64") => X86_64,

@@ -1,4 +1,4 @@
-//! Which file a typed program is, and whether a loader has anything to do with it.
+//! Finding the file of a program, and checking its kind.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -8,21 +8,21 @@ use coldstart_elf::FileKind;
 
 use crate::{Files, ObjectFile, StartError};
 
-/// Where programs are in a sysroot, in which nobody has a `PATH`.
+/// The directories of programs in a sysroot, in place of `PATH`.
 const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// The longest first line of a script that the kernel reads (`BINPRM_BUF_SIZE`, include/uapi/linux/binfmts.h).
+/// The kernel's limit for the first line of a script (`BINPRM_BUF_SIZE`, include/uapi/linux/binfmts.h).
 const FIRST_LINE: u64 = 256;
 
-/// Finds the program that was typed; from then on `files` knows it. Gives its path as the loader sees it.
+/// Finds a program and registers it in `files`. Returns its path as the loader sees it.
 ///
-/// On this host it is the path itself. In a sysroot it is a path as seen from inside, a bare name in one of the usual directories,
-/// or else a path of this host, which may be inside all the same.
+/// On this host it is the path itself. In a sysroot it is a path as seen from inside, a bare name in one of the usual
+/// directories, or a path of this host, which may point inside.
 pub(crate) fn find(typed: &Path, files: &mut Files) -> Result<PathBuf, StartError> {
     let has_slash = typed.as_os_str().as_encoded_bytes().contains(&b'/');
     let Some(sysroot) = files.root().sysroot().map(Path::to_owned) else {
-        // The loader would take a name without a slash for one to search.
+        // The loader would search for a name without a slash.
         let seen = if has_slash { typed.to_owned() } else { Path::new(".").join(typed) };
-        // It does not begin in the directory of the start.
+        // A host path is not relative to the start's current directory.
         files.name_program(seen.clone(), seen.clone());
         return Ok(seen);
     };
@@ -43,7 +43,7 @@ pub(crate) fn find(typed: &Path, files: &mut Files) -> Result<PathBuf, StartErro
     Ok(within.unwrap_or(place))
 }
 
-/// Reads the program, or says what it is instead.
+/// Reads the program, or returns the kind of file that it is.
 pub(crate) fn read(program: &Path, files: &Files) -> Result<ObjectFile, StartError> {
     files.object_file(program).map_err(|source| {
         let beginning = beginning(program, files).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! A root directory: this host's `/`, or a sysroot in which every path stays inside.
 //!
-//! In a sysroot the kernel resolves each path (`openat2` with `RESOLVE_IN_ROOT`, Linux 5.6), so that no symbolic
-//! link, however made, leads out. Where that call is missing or forbidden, `stepwise.rs` walks from directory to
-//! directory instead; a [`Root`] tells which way it uses ([`Root::lookup`]).
+//! In a sysroot the kernel resolves each path (`openat2` with `RESOLVE_IN_ROOT`, Linux 5.6), so that no symbolic link can
+//! escape. If that call is missing or forbidden, `stepwise.rs` walks from directory to directory instead; [`Root::lookup`]
+//! returns the method in use.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -21,8 +21,7 @@ use rustix::io::Errno;
 
 use crate::stepwise;
 
-/// Tries before the kernel's `EAGAIN` is given up on: a rename anywhere on the host makes it answer so for a path
-/// with `..`.
+/// Maximum retries after `EAGAIN`, which the kernel returns for a path with `..` after a rename anywhere on the host.
 const TRIES: u32 = 32;
 
 /// A root directory. Paths are as seen from inside; in a sysroot, relative ones begin at its root.
@@ -33,7 +32,7 @@ pub struct Root {
 
 #[derive(Debug)]
 struct Sysroot {
-    /// As it was given, made absolute.
+    /// As given, made absolute.
     given: PathBuf,
     /// Without symbolic links.
     real: PathBuf,
@@ -44,19 +43,19 @@ struct Sysroot {
 /// How paths are resolved in a sysroot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// The kernel resolves them, each at once.
+    /// By the kernel, with one call per path.
     Kernel,
-    /// Each directory and link is opened by itself, because `openat2` is missing or forbidden. As safe, and slower.
+    /// Component by component, because `openat2` is missing or forbidden. As safe, but slower.
     Stepwise,
 }
 
-/// Why a directory cannot be the root.
+/// Why a directory cannot be used as the root.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use the sysroot `{}`", directory.display())]
 pub struct RootError {
-    /// The directory as it was given.
+    /// The directory as given.
     pub directory: PathBuf,
-    /// The system's answer.
+    /// The I/O error.
     pub source: io::Error,
 }
 
@@ -69,12 +68,12 @@ impl Root {
     /// The root of a sysroot, or this host's.
     ///
     /// # Errors
-    /// When it is no directory, or may not be entered.
+    /// If it is not a directory, or cannot be entered.
     pub fn open(sysroot: Option<&Path>) -> Result<Self, RootError> {
         Self::open_by(sysroot, None)
     }
 
-    /// The same by a given way of resolving paths; without one, the kernel's where it has one.
+    /// The same with a given lookup method; by default `openat2` if available.
     pub(crate) fn open_by(sysroot: Option<&Path>, lookup: Option<Lookup>) -> Result<Self, RootError> {
         let Some(given) = sysroot else { return Ok(Self::host()) };
         let failed = |source| RootError { directory: given.to_owned(), source };
@@ -83,7 +82,7 @@ impl Root {
         let directory = rustix::fs::open(given, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
         let lookup = lookup.unwrap_or_else(|| {
             match rustix::fs::openat2(&directory, ".", flags, Mode::empty(), ResolveFlags::IN_ROOT) {
-                // A filter of system calls may answer as an old kernel does, or forbid it.
+                // A seccomp filter may return ENOSYS, as an old kernel does, or EPERM.
                 Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => Lookup::Stepwise,
                 _ => Lookup::Kernel,
             }
@@ -97,26 +96,26 @@ impl Root {
         Ok(Self { sysroot: Some(sysroot) })
     }
 
-    /// The sysroot's path without symbolic links; none for this host's root.
+    /// The sysroot's path without symbolic links; `None` for this host's root.
     pub fn sysroot(&self) -> Option<&Path> {
         self.sysroot.as_ref().map(|sysroot| sysroot.real.as_path())
     }
 
-    /// The sysroot's path as it was given, made absolute; none for this host's root.
+    /// The sysroot's path as given, made absolute; `None` for this host's root.
     pub fn given_sysroot(&self) -> Option<&Path> {
         self.sysroot.as_ref().map(|sysroot| sysroot.given.as_path())
     }
 
-    /// How paths are resolved in it; none for this host's root, whose paths are opened as they are.
+    /// How paths are resolved; `None` for this host's root, where paths are opened directly.
     pub fn lookup(&self) -> Option<Lookup> {
         self.sysroot.as_ref().map(|sysroot| sysroot.lookup)
     }
 
-    /// An absolute path as seen from inside, for one that was given: in a sysroot all paths begin at its root, on
-    /// this host relative ones in the current directory.
+    /// The absolute path as seen from inside: in a sysroot relative paths begin at its root, on this host in the current
+    /// directory.
     ///
     /// # Errors
-    /// When there is no current directory.
+    /// If there is no current directory.
     pub fn absolute(&self, path: &Path) -> io::Result<PathBuf> {
         match &self.sysroot {
             Some(_) => Ok(Path::new("/").join(path)),
@@ -124,8 +123,8 @@ impl Root {
         }
     }
 
-    /// Where a path of this host stands as seen from inside; the path itself for this host's root, and none for one
-    /// that is not below the sysroot. The path must have no symbolic links.
+    /// Converts a host path to a path as seen from inside; `None` for a path outside the sysroot. The path must not contain
+    /// symbolic links.
     pub fn inside<'a>(&self, host: &'a Path) -> Option<Cow<'a, Path>> {
         match &self.sysroot {
             None => Some(Cow::Borrowed(host)),
@@ -133,7 +132,7 @@ impl Root {
         }
     }
 
-    /// Opens what a path leads to. With `O_PATH` nothing is opened that could make us wait.
+    /// Opens a path, following links. `O_PATH` avoids blocking on a FIFO or device.
     fn open_at(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         let flags = flags | OFlags::CLOEXEC;
         let Some(sysroot) = &self.sysroot else { return Ok(rustix::fs::open(path, flags, Mode::empty())?) };
@@ -149,10 +148,10 @@ impl Root {
         stepwise::find(sysroot.directory.as_fd(), path)?.open(flags)
     }
 
-    /// Looks up what stands at a path, symbolic links followed. Nothing is opened yet.
+    /// Looks up a path, following symbolic links, without opening the file.
     ///
     /// # Errors
-    /// The kernel's answer.
+    /// The kernel's error.
     pub fn find<'a>(&'a self, path: &'a Path) -> io::Result<NamedFile<'a>> {
         match &self.sysroot {
             None => NamedFile::find(path, LastLink::Follow),
@@ -160,10 +159,10 @@ impl Root {
         }
     }
 
-    /// Opens a regular file, with what `fstat` tells of it.
+    /// Opens a regular file, and returns its `fstat` data.
     ///
     /// # Errors
-    /// [`NotUsable`] where something else stands there; the kernel's answer.
+    /// [`NotUsable`] if it is not a regular file; the kernel's error.
     pub fn open_regular(&self, path: &Path) -> io::Result<(File, Stat)> {
         let found = self.find(path)?.regular()?;
         match found.open(OFlags::empty()) {
@@ -191,15 +190,15 @@ impl Root {
     /// Maps a regular file.
     ///
     /// # Errors
-    /// As [`Self::open_regular`]; the kernel's answer to `mmap`.
+    /// As [`Self::open_regular`]; the error of `mmap`.
     pub fn map(&self, path: &Path) -> io::Result<FileView> {
         FileView::map(self.open_regular(path)?.0)
     }
 
-    /// Which file or directory a path leads to.
+    /// The identity of the file or directory at a path.
     ///
     /// # Errors
-    /// The kernel's answer.
+    /// The kernel's error.
     pub fn identity(&self, path: &Path) -> io::Result<Identity> {
         if self.sysroot.is_none() {
             let metadata = path.metadata()?;
@@ -208,7 +207,7 @@ impl Root {
         Ok(identity(self.find(path)?.stat()))
     }
 
-    /// Whether a path leads to a directory.
+    /// Whether a path is a directory.
     pub fn is_directory(&self, path: &Path) -> bool {
         match self.sysroot {
             None => path.is_dir(),
@@ -216,15 +215,15 @@ impl Root {
         }
     }
 
-    /// Whether a path leads to a regular file.
+    /// Whether a path is a regular file.
     pub fn is_regular(&self, path: &Path) -> bool {
         self.find(path).and_then(NamedFile::regular).is_ok()
     }
 
-    /// Refuses what is no directory; the error says what it is instead.
+    /// Checks that a path is a directory; the error states the actual file type.
     ///
     /// # Errors
-    /// [`NotUsable::NotDirectory`], or the kernel's answer.
+    /// [`NotUsable::NotDirectory`], or the kernel's error.
     pub fn check_directory(&self, path: &Path) -> io::Result<()> {
         self.find(path)?.directory().map(|_| ())
     }
@@ -232,20 +231,19 @@ impl Root {
     /// An absolute path without symbolic links, as seen from inside.
     ///
     /// # Errors
-    /// The kernel's answer.
+    /// The kernel's error.
     pub fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
         match &self.sysroot {
             None => path.canonicalize(),
-            // The kernel would tell its own path, from outside and with what was removed since; the walk knows the
-            // names.
+            // The kernel would return the host's path, possibly marked as deleted; the walk knows the names.
             Some(sysroot) => Ok(stepwise::find(sysroot.directory.as_fd(), path)?.real_path()),
         }
     }
 
-    /// The names in a directory with what stands there, symbolic links not followed.
+    /// The names in a directory with their file types, without following symbolic links.
     ///
     /// # Errors
-    /// The kernel's answer.
+    /// The kernel's error.
     pub fn list_directory(&self, path: &Path) -> io::Result<Vec<(Vec<u8>, Listed)>> {
         let directory = self.open_at(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK)?;
         let mut names = Vec::new();
@@ -272,12 +270,12 @@ impl Root {
     }
 }
 
-/// Which file it is.
+/// The file's identity.
 pub(crate) fn identity(stat: &Stat) -> Identity {
     Identity { device: stat.st_dev, inode: stat.st_ino }
 }
 
-/// Whether the kernel's answer may be that of a path in a /proc that is not mounted.
+/// Whether the kernel's error may come from an unmounted /proc.
 fn is_without_proc(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP))
 }
@@ -296,13 +294,13 @@ impl DirectorySource for Root {
         let view = self.map(as_path(path)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => NoLibrary::Missing,
             io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput => NoLibrary::NotElf,
-            // Links that lead in a circle.
+            // A cycle of links.
             _ if Errno::from_io_error(&error) == Some(Errno::LOOP) => NoLibrary::Missing,
             _ => NoLibrary::Unreadable(error.to_string()),
         })?;
         let library = Library::read(view.bytes());
         if view.shrank() {
-            return Err(NoLibrary::Unreadable("it became shorter while it was read".to_owned()));
+            return Err(NoLibrary::Unreadable("the file was truncated while it was read".to_owned()));
         }
         library
     }

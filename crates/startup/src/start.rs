@@ -1,4 +1,4 @@
-//! A simulated start: a program, a root and conditions; what would be loaded, and by which rule.
+//! A simulated start: which files a program would load under given conditions, and by which rule.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -7,39 +7,39 @@ use coldstart_loader::{Closure, FoundBy, LoadedObject, resolve};
 
 use crate::{Conditions, Files, ProgramKind, Root, StartError, Surroundings, program};
 
-/// Where a program is thought to start, and how. The default is a start from here, now.
+/// The options of a simulated start. The default is a start by this process on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct StartOptions {
-    /// Where absolute paths begin, those of symbolic links too. Paths in answers are as seen from inside.
+    /// The root of absolute paths, including those in symbolic links. Paths in results are as seen from inside.
     pub sysroot: Option<PathBuf>,
-    /// The directory of the start, as seen from inside; without it ours, and `/` in a sysroot.
+    /// The current directory, as seen from inside; by default this process's, and `/` in a sysroot.
     pub current_directory: Option<PathBuf>,
-    /// Everything else.
+    /// The other conditions.
     pub conditions: Conditions,
 }
 
-/// A start that is worked out and not made.
+/// A simulated start.
 #[derive(Debug)]
 pub struct SimulatedStart {
     /// The program as the loader sees it: from inside the sysroot.
     pub program: PathBuf,
-    /// What it is to a loader.
+    /// Its kind.
     pub kind: ProgramKind,
-    /// Its loader, with what that reads before any library.
+    /// Its loader and the files that the loader reads before any library.
     pub surroundings: Surroundings,
     /// The files as the loader sees them.
     pub files: Files,
 }
 
 impl SimulatedStart {
-    /// Finds the program that was typed, its loader, and what that loader reads before any library.
+    /// Finds the program, its loader, and the files that the loader reads before any library.
     ///
-    /// On this host the program is a path, and a name without a slash a file in the current directory; `PATH` is the caller's
-    /// matter. In a sysroot such a name may also be that of a program in the usual directories.
+    /// On this host the program is a path, and a name without a slash is a file in the current directory; the caller searches
+    /// `PATH`. In a sysroot such a name is also looked up in the usual directories.
     ///
     /// # Errors
-    /// If there is no such program or sysroot, or it is no ELF object that a loader takes. A loader that is not there is no error
-    /// yet: [`Self::closure`] tells.
+    /// If there is no such program or sysroot, or the file is not a loadable ELF object. A missing loader is reported by
+    /// [`Self::closure`].
     pub fn new(typed: &Path, options: &StartOptions) -> Result<Self, StartError> {
         let mut files = files(options)?;
         let program = program::find(typed, &mut files)?;
@@ -48,7 +48,7 @@ impl SimulatedStart {
         Ok(Self { program, kind: object.kind, surroundings, files })
     }
 
-    /// What the program loads: itself alone when it is static, or is its own loader.
+    /// The objects that the program loads: only itself if it is static or a loader.
     ///
     /// # Errors
     /// If the loader is not there or is not for this program.
@@ -59,12 +59,12 @@ impl SimulatedStart {
         resolve(&self.program, &self.files, &self.surroundings.environment)
     }
 
-    /// Whether nothing is searched for this program, whatever stands elsewhere.
+    /// Whether the program loads nothing in any environment.
     pub fn loads_nothing(&self) -> bool {
         self.kind == ProgramKind::Static || self.is_its_own_loader()
     }
 
-    /// Whether the program is the very loader that would load it.
+    /// Whether the program is its own loader.
     pub fn is_its_own_loader(&self) -> bool {
         let loader = self.surroundings.interpreter.as_deref().and_then(|path| self.files.identity(path));
         loader.is_some() && loader == self.files.identity(&self.program)
@@ -87,7 +87,7 @@ impl SimulatedStart {
     }
 }
 
-/// The files in the sysroot, or of this host, as seen from the directory of the start.
+/// The files in the sysroot or of this host, with the start's current directory.
 fn files(options: &StartOptions) -> Result<Files, StartError> {
     let root = Root::open(options.sysroot.as_deref())?;
     let Some(directory) = &options.current_directory else { return Ok(Files::new(root, None)) };

@@ -1,8 +1,8 @@
-//! Resolving a path inside a directory step by step, for kernels and sandboxes without `openat2`.
+//! Path resolution inside a root step by step, for kernels and sandboxes without `openat2`.
 //!
-//! Each part is opened by itself, and symbolic links are never followed by the kernel: their text is put in the place of the
-//! rest. `..` goes back to a directory that was passed through, so that nothing leads out, also when somebody renames
-//! directories meanwhile. A link of procfs is followed by its text, like any other.
+//! Each component is opened separately, and the kernel never follows symbolic links: their text replaces the component. `..`
+//! returns to the directory opened before, so a path cannot escape even if another process renames directories meanwhile.
+//! Links of procfs are followed by their text, like any other.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -14,20 +14,20 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, fstat, openat, readlinkat};
 use rustix::io::Errno;
 
-/// Symbolic links that are followed before the kernel calls it a loop (`MAXSYMLINKS`, include/linux/namei.h).
+/// Maximum number of symbolic links, as in the kernel (`MAXSYMLINKS`, include/linux/namei.h).
 const MOST_LINKS: u32 = 40;
-/// The longest path that the kernel takes, with the zero byte at its end (`PATH_MAX`, include/uapi/linux/limits.h).
+/// The kernel's limit for a path, including the terminating zero byte (`PATH_MAX`, include/uapi/linux/limits.h).
 const LONGEST_PATH: usize = 4096;
 
-/// What a path leads to.
+/// The result of a lookup.
 #[derive(Debug)]
 pub(crate) struct Found<'root> {
     root: BorrowedFd<'root>,
-    /// Below the root, each with its name in the one before; the last is what was asked for. Opened with `O_PATH`.
+    /// The components below the root, each with its name; the last one is the target. Opened with `O_PATH`.
     steps: Vec<(OsString, OwnedFd)>,
 }
 
-/// Finds what a path leads to inside a root.
+/// Resolves a path inside a root.
 pub(crate) fn find<'root>(root: BorrowedFd<'root>, path: &Path) -> io::Result<Found<'root>> {
     let path = path.as_os_str().as_bytes();
     if path.is_empty() {
@@ -41,7 +41,7 @@ pub(crate) fn find<'root>(root: BorrowedFd<'root>, path: &Path) -> io::Result<Fo
     let mut links = 0;
     while let Some(part) = rest.pop_front() {
         match part.as_slice() {
-            // An empty part is a slash too many: what stands before it has to be a directory all the same.
+            // An empty component comes from a repeated or trailing slash; the preceding one must still be a directory.
             b"" | b"." => found.check_directory()?,
             b".." => {
                 found.check_directory()?;
@@ -73,7 +73,7 @@ pub(crate) fn find<'root>(root: BorrowedFd<'root>, path: &Path) -> io::Result<Fo
     Ok(found)
 }
 
-/// The parts between slashes, without what stands before the first one; none of a path that is slashes alone.
+/// The components of an absolute path; none for a path of slashes only.
 fn parts(path: &[u8]) -> Vec<Vec<u8>> {
     let start = path.iter().position(|&byte| byte != b'/');
     let relative = start.and_then(|start| path.get(start..));
@@ -85,7 +85,7 @@ impl Found<'_> {
         self.steps.last().map_or(self.root, |(_, file)| file.as_fd())
     }
 
-    /// Refuses to go on from what is no directory.
+    /// Fails if a component is not a directory.
     fn check_directory(&self) -> io::Result<()> {
         openat(self.last(), ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         Ok(())
@@ -107,7 +107,7 @@ impl Found<'_> {
         match (flags.contains(OFlags::PATH), flags.contains(OFlags::DIRECTORY) && !is_directory) {
             (_, true) => Err(Errno::NOTDIR.into()),
             (true, false) => Ok(file),
-            // By its name in the directory that was passed through.
+            // By its name in the directory opened before.
             (false, false) => Ok(openat(self.last(), name, flags | OFlags::NOFOLLOW, Mode::empty())?),
         }
     }

@@ -1,4 +1,4 @@
-//! What the loader reads before any library: its own build, its cache, lists of what to preload and where to search.
+//! What the loader reads before any library: its own build parameters, its cache, preload lists and search directories.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -10,55 +10,55 @@ use coldstart_loader::{Environment, LoaderBuild, ObjectFacts, Rules, Start};
 
 use crate::{Files, Levels, ObjectFile, ProgramKind, loader_of};
 
-/// What a start takes over from us and from the administrator.
+/// What a start inherits from this process's environment and from the system configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inherit {
-    /// `LD_LIBRARY_PATH` and `LD_PRELOAD` of this process, unless others are given, and none of them in a sysroot; what
-    /// /etc/ld.so.preload of the root names.
+    /// `LD_LIBRARY_PATH` and `LD_PRELOAD` of this process, unless others are given (none in a sysroot), and the libraries in
+    /// the root's /etc/ld.so.preload.
     #[default]
     All,
-    /// Nothing of these.
+    /// None of these.
     Nothing,
 }
 
-/// Under what conditions a program is thought to start. The default is a start from here, now.
+/// The conditions of a simulated start. The default is a start by this process on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct Conditions {
-    /// The loader, as seen from inside, started as `LOADER PROGRAM`; without it the one that the program names, or for a
-    /// library the root's.
+    /// The loader, as seen from inside, run as `LOADER PROGRAM`. By default the program's interpreter, or for a library the
+    /// root's loader.
     pub interpreter: Option<PathBuf>,
     /// `LD_LIBRARY_PATH`.
     pub ld_library_path: Option<OsString>,
     /// `LD_PRELOAD`.
     pub ld_preload: Option<OsString>,
-    /// What else of the surroundings counts.
+    /// Whether the environment and /etc/ld.so.preload count.
     pub inherit: Inherit,
     /// The processor.
     pub levels: Levels,
-    /// The loader's cache is not looked at.
+    /// Ignore the loader's cache.
     pub inhibit_cache: bool,
-    /// Whether the program gains rights when it starts; without it, what the file's mode and capabilities say.
+    /// Whether the program runs in secure mode. By default as the file's mode and capabilities imply.
     pub secure: Option<bool>,
 }
 
-/// The loader of a program with what it has around it.
+/// The loader of a program and the files it reads.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
-    /// The loader's file, as seen from inside; none for a static program.
+    /// The loader's file, as seen from inside; `None` for a static program.
     pub interpreter: Option<PathBuf>,
-    /// What was compiled into the loader; empty when there is none or it cannot be read.
+    /// The loader's build parameters; empty if there is no loader or it is unreadable.
     pub build: LoaderBuild,
-    /// The loader's cache as seen from inside, if it has one and it was not inhibited.
+    /// The loader's cache as seen from inside, if it exists and is not ignored.
     pub cache_file: Option<PathBuf>,
-    /// Why the cache counts as empty although there is a file.
+    /// Why the cache file is treated as empty.
     pub cache_problem: Option<String>,
-    /// What the loader's rules want to know.
+    /// The input to the loader's rules.
     pub environment: Environment,
 }
 
 impl Surroundings {
-    /// What a program's loader reads in a root. What cannot be read is left out; [`coldstart_loader::resolve`] then tells what
-    /// is missing.
+    /// Collects what a program's loader reads in a root. Unreadable files are omitted; [`coldstart_loader::resolve`] then reports
+    /// what is missing.
     pub fn of(program: &ObjectFile, files: &Files, conditions: &Conditions) -> Self {
         let facts = &program.facts;
         let interpreter = match (&conditions.interpreter, program.kind) {
@@ -86,7 +86,7 @@ impl Surroundings {
         surroundings
     }
 
-    /// The loader's build, and what a loader of that build reads.
+    /// The loader's build parameters, and the files that such a loader reads.
     fn read_loader(&mut self, facts: &ObjectFacts, files: &Files, conditions: &Conditions) {
         let loader = self.interpreter.as_ref().and_then(|path| files.view(path).ok());
         self.build = loader.map(|view| LoaderBuild::read(view.bytes())).unwrap_or_default();
@@ -109,8 +109,8 @@ impl Surroundings {
         }
     }
 
-    /// What stands in musl's path file, whose name is compiled into the loader. A loader that is not in /lib has an `etc` of its
-    /// own beside its directory (ldso/dynlink.c, `load_library`).
+    /// The content of musl's path file. Its name is compiled into the loader. A loader outside /lib has its own `etc` next to
+    /// its directory (ldso/dynlink.c, `load_library`).
     fn musl_path_file(&self, files: &Files) -> Option<Vec<u8>> {
         let name = self.build.musl_path_file.as_deref()?;
         let interpreter = self.interpreter.as_deref().filter(|path| path.is_absolute());
@@ -119,7 +119,7 @@ impl Surroundings {
         let path = [prefix.unwrap_or_default(), name].concat();
         match files.content(Path::new(OsStr::from_bytes(&path))) {
             Ok(content) => Some(content),
-            // One that is there and cannot be read leaves no directory at all.
+            // musl searches no directory if the file exists but is unreadable.
             Err(error) if error.kind() != io::ErrorKind::NotFound => Some(Vec::new()),
             Err(_) => None,
         }
@@ -127,7 +127,7 @@ impl Surroundings {
 }
 
 impl Conditions {
-    /// A variable that was given, or ours.
+    /// The given value of a variable, or this process's.
     fn variable(&self, given: &Option<OsString>, name: &str, files: &Files) -> Option<Vec<u8>> {
         let counts = self.inherit == Inherit::All && files.root().sysroot().is_none();
         let ours = || if counts { std::env::var_os(name) } else { None };
@@ -135,7 +135,7 @@ impl Conditions {
     }
 }
 
-/// The loader's cache; none when there is no file, which is nothing to complain about.
+/// The loader's cache; `None` without a file, which is not an error.
 fn read_cache(path: &Path, files: &Files) -> Result<Option<LdSoCache>, String> {
     match files.content(path) {
         Ok(bytes) => LdSoCache::parse_owned(bytes).map(Some).map_err(|problem| problem.to_string()),

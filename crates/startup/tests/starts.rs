@@ -9,7 +9,9 @@ use std::process::Command;
 
 use coldstart_elf::FileKind;
 use coldstart_loader::{Error, FoundBy, Rules, Start};
-use coldstart_startup::cache::{Asked, CacheSourceError, Following, RelativeLine, files_below, follow, gather};
+use coldstart_startup::cache::{
+    CacheSourceError, ClosureOptions, DirectoryOptions, RelativeLine, files_below, follow, gather,
+};
 use coldstart_startup::{
     Conditions, Files, Inherit, Levels, ProgramKind, SimulatedStart, StartError, StartOptions, Surroundings,
 };
@@ -288,7 +290,7 @@ fn a_library_s_names_are_found_by_the_loader_of_its_own_architecture() {
     let search = format!("-L{}", scene.at("/lib32/x").parent().unwrap().display());
     scene.library("/srv/libasks.so", &["-m32", &search, "-lown"]);
     let files = scene.files();
-    let following = Following { files: &files, arch: None, release: None, levels: None, with_cache: true };
+    let following = ClosureOptions { files: &files, arch: None, release: None, levels: None, with_cache: true };
     let followed = follow(&following, &["/srv/libasks.so".into()], true).unwrap();
     assert_eq!((followed.family.name, followed.release, followed.programs), ("x86-64", 36, 1));
     let entries: Vec<(&[u8], &[u8])> =
@@ -304,7 +306,7 @@ fn what_no_cache_can_be_made_of_is_named() {
     scene.program("/bin/app", MUSL, &[]);
     scene.write("/bin/script", "#!/bin/sh\n");
     let files = scene.files();
-    let following = Following { files: &files, arch: None, release: None, levels: None, with_cache: true };
+    let following = ClosureOptions { files: &files, arch: None, release: None, levels: None, with_cache: true };
     let refused = |program: &str| follow(&following, &[program.into()], true).err().unwrap();
     assert!(matches!(refused("/bin/app"), CacheSourceError::Musl { .. }));
     assert!(matches!(refused("/bin/script"), CacheSourceError::NotAnObject { .. }));
@@ -325,7 +327,7 @@ fn a_configuration_names_directories_inside() {
     scene.write("/etc/ld.so.conf.d/.hidden.conf", "/nowhere\n");
     symlink("/opt/one", scene.at("/opt/link")).unwrap();
     let files = scene.files();
-    let asked = Asked {
+    let asked = DirectoryOptions {
         root: files.root(),
         directories: &[],
         recursive: false,
@@ -343,10 +345,10 @@ fn a_configuration_names_directories_inside() {
     assert_eq!(found.relative, [line]);
     scene.write("/etc/ld.so.conf.d/circle.conf", "include /etc/ld.so.conf\n");
     assert!(matches!(gather(asked).unwrap_err(), CacheSourceError::IncludedTooDeep { .. }));
-    let unknown = Asked { arch: Some("vax"), directories: &["/opt/one".into()], ..asked };
+    let unknown = DirectoryOptions { arch: Some("vax"), directories: &["/opt/one".into()], ..asked };
     assert!(matches!(gather(unknown).unwrap_err(), CacheSourceError::UnknownFamily { .. }));
-    let gone = Asked { directories: &["/nowhere".into()], ..asked };
+    let gone = DirectoryOptions { directories: &["/nowhere".into()], ..asked };
     assert!(matches!(gather(gone).unwrap_err(), CacheSourceError::Unusable { .. }));
-    let below = Asked { directories: &["/opt".into()], recursive: true, arch: Some("amd64"), ..asked };
+    let below = DirectoryOptions { directories: &["/opt".into()], recursive: true, arch: Some("amd64"), ..asked };
     assert!(gather(below).unwrap().scan.directories.contains(&b"/opt/one".to_vec()));
 }

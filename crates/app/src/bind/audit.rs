@@ -1,4 +1,4 @@
-//! The library that answers the loader, for mode `audit`: put in place.
+//! Writing the audit library of mode `audit`.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::reading::map;
 use crate::rewriting::{Destination, Rule, Task};
 use crate::writing::write_file;
 
-/// Advice where the library cannot go.
-const ELSEWHERE: &str = "give another place with `--audit-library`";
+/// The hint if the library cannot be written.
+const ELSEWHERE: &str = "give another path with `--audit-library`";
 
-/// Where the library goes, checked: neither over a program that is bound nor where the bound program will stand.
+/// The checked path of the library: it must be neither an input nor the output.
 pub(super) fn place(
     path: &Path,
     rule: &Rule,
@@ -26,23 +26,22 @@ pub(super) fn place(
     let place = rule.of_kind(kinds::AUDIT_LIBRARY).place(path)?;
     let bound = task.and_then(|task| program.target(task)).and_then(|target| rule.place(&target).ok());
     if bound.is_some_and(|bound| bound.is_same_name(&place)) {
-        return Err(anyhow::anyhow!("`{}` is to be written twice", printable(path))).hint(|| ELSEWHERE);
+        return Err(anyhow::anyhow!("`{}` is given twice as output", printable(path))).hint(|| ELSEWHERE);
     }
     place.check().hint(|| ELSEWHERE)?;
     Ok(place)
 }
 
-/// Puts the library in place. `may_replace` tells whether one that `bind` made may stand there: not when it could be another
-/// program's.
+/// Puts the library in place. `may_replace` permits replacing one made by `bind`, unless it could belong to another program.
 pub(super) fn write_library(library: &AuditLibrary, place: &OutputTarget, may_replace: bool) -> Result<(), AppError> {
     let path = place.path();
-    // A link is replaced, whatever it leads to.
+    // A symbolic link itself is replaced, not its target.
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
     let is_anothers = |view: FileView| !view.bytes().is_empty() && view.bytes() != library.bytes;
     if !may_replace && is_file && map(path).is_ok_and(is_anothers) {
-        let taken = anyhow::anyhow!("`{}` is there already, with the answers for another program", printable(path));
+        let taken = anyhow::anyhow!("`{}` already exists and belongs to another program", printable(path));
         return Err(taken)
-            .hint(|| "give another place with `--audit-library`, or remove the file if no program uses it");
+            .hint(|| "give another path with `--audit-library`, or remove the file if no program uses it");
     }
     write_file(place, &library.bytes)?;
     Ok(())

@@ -1,4 +1,4 @@
-//! `bind`: rewrite a program so that every library is found at the first try, and prove it.
+//! `bind`: rewrite a program so that the loader finds every library without failed probes, and prove it.
 
 mod audit;
 mod cautions;
@@ -22,7 +22,7 @@ pub use cautions::caution_sentence;
 pub use one::{Bound, Done};
 pub use report::{Report, SCHEMA, warnings};
 
-/// What shall be bound, how, and where to.
+/// What to bind, how, and where to.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The programs.
@@ -31,25 +31,25 @@ pub struct Options {
     pub place: PlaceOptions,
     /// Whether to plan only: nothing is written.
     pub dry_run: bool,
-    /// Where the file that was there before is kept: a name for the only one, a directory for several.
+    /// Where the original is kept: a path for one, a directory for several.
     pub keep_original: Option<PathBuf>,
-    /// What is written into each program. Paths may be relative to the working directory; `output` is set for each program.
+    /// The edit of each program. Paths may be relative to the current directory; `output` is set for each program.
     pub edit: coldstart_bind::Options,
-    /// Whether programs may be bound whose signature will not fit any more.
+    /// Whether to bind signed programs, which invalidates their signature.
     pub allow_signed: bool,
-    /// Whether programs are bound, too, that gain nothing by it.
+    /// Whether to bind programs without failed probes, too.
     pub anyway: bool,
 }
 
-/// Binds programs, one after the other. Each result is written beside its target, proven, and only then put in place; no
+/// Binds programs in sequence. Each result is written to a temporary file next to its target, proven, and then renamed. No
 /// program is run.
 ///
-/// Once `interrupt` has noted a signal no further program is begun. What becomes of a program, errors included, is in the
+/// After a signal to `interrupt` no further program is started. The result of each program, errors included, is in the
 /// report.
 ///
 /// # Errors
-/// When it cannot be said where results go, one of them would lie over something that must stay, or options name a place that
-/// cannot be used. Nothing is written then.
+/// If no output is given, a result would replace a file that must not be replaced, or a path in the options cannot be used.
+/// Nothing is written in this case.
 pub fn bind(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Report, AppError> {
     let programs = options.programs.as_slice();
     let place = Destination::of("bind", &options.place, programs, options.dry_run)?;
@@ -103,16 +103,16 @@ pub fn bind(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -
     Ok(Report { done, place, not_begun })
 }
 
-/// Refuses an option that means one place, for several programs.
+/// Refuses a single-path option for several programs.
 fn alone(option: &str, is_given: bool) -> Result<(), AppError> {
     if !is_given {
         return Ok(());
     }
-    Err(anyhow::anyhow!("{option} names one place, and several programs are to be bound"))
-        .hint(|| "bind one after the other, each with a place of its own")
+    Err(anyhow::anyhow!("{option} is a single path, but several programs were given"))
+        .hint(|| "bind the programs one by one, each with its own path")
 }
 
-/// The same with absolute paths, of which the root must be a directory.
+/// The same with absolute paths. The root must be a directory.
 fn with_absolute_paths(edit: &coldstart_bind::Options) -> Result<coldstart_bind::Options, AppError> {
     if let Some(root) = &edit.root {
         directory("the root", root)?;

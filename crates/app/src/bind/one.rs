@@ -1,4 +1,4 @@
-//! The work on one program: plan, put the links in place, write, prove, put in place.
+//! Binding one program: plan, create the links, write, prove, rename.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ use super::audit::{self, write_library};
 use crate::error::AppError;
 use crate::restoring::other_edit;
 use crate::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, taken_back,
-    write,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, taken_back,
+    truncated_error, write,
 };
 use crate::text::{counted, counted_are, plain};
 
@@ -28,40 +28,40 @@ pub(super) struct Binder {
     pub(super) options: coldstart_bind::Options,
     pub(super) allowed: Allowed,
     pub(super) place: Destination,
-    /// What a bound program may replace there.
+    /// The rule for replacing existing files.
     pub(super) rule: Rule,
-    /// The name for the only original, or a directory for several.
+    /// A path for the only original, or a directory for several.
     pub(super) keep_original: Option<Destination>,
-    /// Whether programs are bound, too, that gain nothing by it.
+    /// Whether to bind programs without failed probes, too.
     pub(super) anyway: bool,
 }
 
-/// What came of a program that could be bound.
+/// The result for a bindable program.
 #[derive(Debug)]
 pub enum Done {
-    /// It was bound.
+    /// Bound.
     Bound(Box<Bound>),
-    /// It would be bound; nothing was written.
+    /// Would be bound; nothing was written.
     WouldBind(Box<(BindPlan, SearchSummary)>),
 }
 
-/// A plan, and what it is for.
+/// A plan, and its input.
 struct Planned<'view> {
     plan: BindPlan,
-    /// The program's bytes, as they are without an earlier binding.
+    /// The program's bytes without an earlier binding.
     content: Cow<'view, [u8]>,
-    /// Whether the program's own auditing library may stand where the new one goes.
+    /// Whether the new audit library may replace the program's own earlier one.
     replaces_audit_library: bool,
 }
 
-/// A program that was bound.
+/// A bound program.
 #[derive(Debug)]
 pub struct Bound {
-    /// What was planned, with what the user should know.
+    /// The plan, with its cautions.
     pub plan: BindPlan,
-    /// What became of the file.
+    /// How the file was edited.
     pub summary: SearchSummary,
-    /// The file in its place, with the proof.
+    /// The written file, with its proof.
     pub replacement: Replacement<Proof>,
 }
 
@@ -81,7 +81,7 @@ impl Binder {
         let planned = self.plan(task, original, &view);
         planning.ends();
         if view.shrank() {
-            return Err(shrank(&task.path));
+            return Err(truncated_error(&task.path));
         }
         let Planned { mut plan, content, replaces_audit_library } = match planned? {
             Ok(planned) => planned,
@@ -94,12 +94,12 @@ impl Binder {
             return Ok(Outcome::Refused(Refused {
                 code: "nothing-to-gain",
                 reason: format!(
-                    "its {} found with {} as it is, and bound with {}",
+                    "its {} found with {} now, and with {} when bound",
                     plain(&counted_are(plan.predicted.objects as u64, "library")),
                     plain(&counted(plan.predicted.failed_probes_before as u64, "failed probe")),
                     plan.predicted.failed_probes_after
                 ),
-                hint: Some("`--anyway` binds it nevertheless".to_owned()),
+                hint: Some("use `--anyway` to bind it nevertheless".to_owned()),
             }));
         }
         let text = plan.binding.to_json()?;
@@ -112,7 +112,7 @@ impl Binder {
         if self.place == Destination::Nowhere {
             return Ok(Outcome::Done(Done::WouldBind(Box::new((plan, search.summary)))));
         }
-        // What the program will look for must be there before it is.
+        // The links must exist before the program that uses them.
         let farm = plan.farm.as_ref().map(|farm| coldstart_bind::write_farm(farm, &farm.directory)).transpose()?;
         if let Some(library) = &plan.audit_library {
             let place = audit::place(&library.path, &self.rule, &self.place, Some(task))?;
@@ -136,7 +136,7 @@ impl Binder {
                 Ok(Outcome::Done(Done::Bound(Box::new(Bound { plan, summary: search.summary, replacement }))))
             }
             Err(error) => {
-                // Links that nobody follows are no use, unless an earlier program follows them.
+                // Remove unused links, unless an earlier program uses them.
                 if let (Some(FarmWritten::Made), Some(farm)) = (farm, &plan.farm) {
                     let _ = coldstart_bind::remove_farm(&farm.directory, Some(&farm.program));
                 }
@@ -150,7 +150,7 @@ impl Binder {
         }
     }
 
-    /// The plan, and the bytes of the program as it is without an earlier binding.
+    /// The plan, and the program's bytes without an earlier binding.
     fn plan<'view>(
         &self,
         task: &Task,
@@ -176,7 +176,7 @@ impl Binder {
         let output = self.output(task, original)?;
         let mut options = self.options.clone();
         let earlier_library = program.binding.as_ref().and_then(|binding| binding.audit_library_path(&program.path));
-        // A place that was asked for may hold the library of another program; the default one is named after this program.
+        // A path given by the user may be another program's library; the default one is named after this program.
         let replaces_audit_library = options.audit_library.is_none() || options.audit_library == earlier_library;
         if options.mode == Mode::Audit && options.audit_library.is_none() {
             options.audit_library = Some(beside(&output, ".audit.so"));
@@ -192,7 +192,7 @@ impl Binder {
         })
     }
 
-    /// Where the bound program will stand: an absolute path whose folder has no symbolic links.
+    /// The path of the bound program: absolute, with a directory free of symbolic links.
     fn output(&self, task: &Task, original: &OriginalFile) -> Result<PathBuf, AppError> {
         let Some(target) = self.place.target(task) else { return Ok(original.real_path().to_owned()) };
         let absolute = std::path::absolute(&target)?;
@@ -201,12 +201,12 @@ impl Binder {
     }
 }
 
-/// Whether as many probes fail in the bound program. Of mode `audit` nothing is said: what is opened later counts there.
+/// Whether the bound program has as many failed probes. Always false in mode `audit`, which also serves `dlopen`.
 fn gains_nothing(plan: &BindPlan) -> bool {
     plan.binding.mode != Mode::Audit && plan.predicted.failed_probes_after >= plan.predicted.failed_probes_before
 }
 
-/// `.NAMEending` beside a file.
+/// `.NAME` plus an ending, next to a file.
 fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(file.file_name().unwrap_or_default());
@@ -214,22 +214,22 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// The binding that a program carries, if it does.
+/// The binding in a program's note, if it has one.
 fn earlier(bytes: &[u8]) -> Result<Option<Binding>, Refused> {
     let Ok(file) = ElfFile::parse(bytes) else { return Ok(None) };
     let Some(text) = binding_note(&file) else { return Ok(None) };
     Binding::from_json(text).map(Some).map_err(|error| Refused {
         code: "already-bound",
-        reason: format!("it is bound already, and {error}"),
-        hint: Some("`coldstart unbind` restores what was there before".to_owned()),
+        reason: format!("it is already bound, and {error}"),
+        hint: Some("restore the original with `coldstart unbind`".to_owned()),
     })
 }
 
-/// The advice where a bound program was edited, and binding it anew would lose that.
-const EDITED: &str = "`coldstart unbind --discard-changes` restores the original without what was changed, if it can; make the \
+/// The hint for a bound program with later edits, which binding again would lose.
+const EDITED: &str = "`coldstart unbind --discard-changes` restores the original without the changes, if possible; make the \
                       change there, and bind it then";
 
-/// The program as it was before it was bound.
+/// The program before it was bound.
 fn unbound(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refused> {
     without_edit(bytes, "bind").map_err(|reason| match reason {
         NotTakenBack::OtherEdit(last) => other_edit(&last),

@@ -1,4 +1,4 @@
-//! What became of the programs.
+//! The report on the bound programs.
 
 use coldstart_bind::{Binding, Caution, Predicted};
 use coldstart_profile::JsonPath;
@@ -10,17 +10,17 @@ use super::caution_sentence;
 use super::one::Done;
 use crate::rewriting::{Destination, Outcome, Refused, StepSeconds, Task, Worked, link_warnings};
 
-/// The name and version of the report as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.bind/1";
 
-/// What became of all programs. It is serialised with a record for each.
+/// The results of all programs. It is serialised with a record for each.
 #[derive(Debug)]
 pub struct Report {
-    /// Each program that was worked on, in the order in which they were named.
+    /// Each processed program, in argument order.
     pub done: Vec<(Task, Worked<Done>)>,
-    /// Where results went.
+    /// The output.
     pub place: Destination,
-    /// Programs that were not begun because a signal asked us to stop.
+    /// Programs not started because of a signal.
     pub not_begun: u64,
 }
 
@@ -34,7 +34,7 @@ struct Record<'a> {
     error: Option<String>,
     summary: Option<&'a SearchSummary>,
     predicted: Option<Predicted>,
-    /// What the note in the bound program says.
+    /// The content of the bound program's note.
     binding: Option<&'a Binding>,
     cautions: &'a [Caution],
     audit_library: Option<String>,
@@ -96,7 +96,7 @@ fn replacement(worked: &Worked<Done>) -> Option<&Replacement<Proof>> {
     }
 }
 
-/// What is to be said about a program besides its result.
+/// Warnings about a program in addition to its result.
 pub fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
     let (plan, mut warnings) = match worked.done() {
         None => return Vec::new(),

@@ -1,4 +1,4 @@
-//! A program with everything that it loads, as the dynamic loader would find it with the environment we were given.
+//! A program with everything that it loads, as the dynamic loader would find it in the current environment.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStringExt;
@@ -12,17 +12,17 @@ use rayon::prelude::*;
 use super::read::{ReadError, look_into};
 use crate::error::{AppError, HintExt};
 
-/// What a program loads.
+/// A program's closure.
 pub(super) struct ProgramLoads {
     /// The closure, as the loader's rules give it.
     pub(super) closure: Closure,
-    /// Every object with its inspection, or why there is none, in the order of loading.
+    /// Every object with its inspection or error, in load order.
     pub(super) objects: Vec<(PathBuf, Result<Inspection, ReadError>)>,
-    /// What the search costs.
+    /// The cost of the search.
     pub(super) cost: SearchCost,
 }
 
-/// Works out what a program loads, as the dynamic loader would.
+/// Resolves what a program loads, as the dynamic loader would.
 pub type LoadsOf<'a> = &'a (dyn Fn(&Path) -> Result<Closure, AppError> + Sync);
 
 /// Follows a program's libraries and inspects them all.
@@ -33,10 +33,10 @@ pub(super) fn follow(
 ) -> Result<ProgramLoads, AppError> {
     let own = inspect(program)?;
     let closure = if own.parts.layout.dynamic.is_none() {
-        // A debug file's or a relocatable object's; the inspection says what it is.
+        // A debug file or a relocatable object; the inspection reports its kind.
         Closure { objects: vec![alone(program)], ..Closure::default() }
     } else {
-        loads_of(program).hint(|| "without --closure the file itself can be inspected")?
+        loads_of(program).hint(|| "without --closure only the file itself is inspected")?
     };
     let libraries: Vec<&Path> = closure.objects.iter().skip(1).map(|object| object.path.as_path()).collect();
     let mut objects = vec![(program.to_owned(), Ok(own))];
@@ -59,7 +59,7 @@ fn alone(program: &Path) -> LoadedObject {
     }
 }
 
-/// What the search cost, and which libraries nobody who needs them uses.
+/// The cost of the search, and unused libraries.
 fn cost(closure: &Closure, objects: &[(PathBuf, Result<Inspection, ReadError>)]) -> SearchCost {
     let name = |index: usize| {
         let path = closure.objects.get(index).map(|object| object.path.as_path()).unwrap_or(Path::new(""));
@@ -97,12 +97,12 @@ fn unused(
         let mut requesters: Vec<usize> =
             requests.filter(|request| !request.preload).map(|request| request.requester).collect();
         requesters.dedup();
-        // What is preloaded or is the loader is there on purpose.
+        // Preloaded objects and the loader are not counted as unused.
         if requesters.is_empty() || object.preloaded || is_loader(closure, object) {
             continue;
         }
-        // Objects that need it first: one of them nearly always uses it. The rest may use it without saying so. What
-        // cannot be told counts as used.
+        // First the objects that need it: one of them nearly always uses it. Others may use it without DT_NEEDED. Unknown
+        // counts as used.
         let others = (0..closure.objects.len()).filter(|other| *other != library && !requesters.contains(other));
         let is_used = look_into(&object.path, |file| {
             let Some(offers) = Offers::of(file) else { return true };

@@ -1,4 +1,4 @@
-//! From what was named to everything that was found out.
+//! From arguments to inspections.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::survey::{Inspected, Loaded, PassedOver, ProgramClosure, Survey};
 use super::targets::{Target, target};
 use crate::observer::Observer;
 
-/// Looks at everything that was named.
+/// Inspects everything that was given.
 pub(super) fn survey(named: &[PathBuf], options: &Options<'_>, observer: &dyn Observer) -> Survey {
     let mut files = Vec::new();
     let mut directories = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn survey(named: &[PathBuf], options: &Options<'_>, observer: &dyn Ob
     }
 }
 
-/// Files that were named, and those below directories. Only the latter are passed over without a complaint.
+/// Given files, and files below directories. Only the latter are skipped silently.
 fn survey_files(
     named: Vec<PathBuf>,
     directories: Vec<PathBuf>,
@@ -51,7 +51,7 @@ fn survey_files(
     let walk = Walk::new(directories, WalkOptions { one_file_system: options.one_file_system });
     let below = walk.map(|found| found.map(|found| (found.path, false)));
     let all = named.into_iter().map(|path| Ok((path, true))).chain(below);
-    // The walk goes on while what it has found is looked at; numbers keep the order.
+    // The walk continues during inspections; numbers preserve the order.
     let outcomes = all.enumerate().par_bridge().filter_map(|(number, found)| {
         observer.step();
         let (path, is_named) = match found {
@@ -60,7 +60,7 @@ fn survey_files(
         };
         let mut outcome = look_at(&path, is_named);
         match &mut outcome {
-            // There may be hundreds of thousands, of which only the number counts.
+            // There may be hundreds of thousands, so they are only counted.
             Outcome::NoElf(kind) => {
                 if let Ok(mut other_files) = other_files.lock() {
                     *other_files.entry(kind.to_string()).or_default() += 1;
@@ -95,17 +95,17 @@ fn survey_files(
     survey
 }
 
-/// What became of one file.
+/// The result for one file.
 enum Outcome {
     Inspected(Box<Inspection>),
-    /// An ELF file that nothing loads, in a directory.
+    /// A non-loadable ELF file in a directory.
     PassedOver(String),
-    /// No ELF file, in a directory.
+    /// A non-ELF file in a directory.
     NoElf(FileKind),
-    /// It was there when the directory was read, and is not any more.
+    /// Removed since the directory was read.
     Gone,
     Failed(ReadError),
-    /// Something of a directory that could not be read.
+    /// An unreadable file in a directory.
     Unwalked(coldstart_pagecache::Error),
 }
 
@@ -122,7 +122,7 @@ fn look_at(path: &Path, is_named: bool) -> Outcome {
     match inspected {
         Ok(inspection) => Outcome::Inspected(Box::new(inspection)),
         Err(error) if !is_named && error.is_ordinary() => Outcome::PassedOver(error.reason()),
-        // It went away between the walk and now.
+        // It was removed after the walk.
         Err(error) if !is_named && error.is_gone() => Outcome::Gone,
         Err(error) => Outcome::Failed(error),
     }
@@ -156,7 +156,7 @@ fn survey_closures(programs: &[PathBuf], loads_of: LoadsOf<'_>, observer: &dyn O
             objects.push(loaded(&loads.closure, index, &path));
             match inspection {
                 Ok(mut inspection) => {
-                    // The whole closure tells which probes really fail.
+                    // The whole closure shows the actual failed probes.
                     inspection.findings.retain(|finding| finding.kind != FindingKind::LongSearchPath);
                     totals = totals.plus(&Figures::of(&inspection));
                     known.insert(path, inspection);
@@ -177,7 +177,7 @@ fn survey_closures(programs: &[PathBuf], loads_of: LoadsOf<'_>, observer: &dyn O
         });
     }
     observer.end();
-    // In the order of loading, each once.
+    // In load order, each once.
     let mut listed = BTreeSet::new();
     for path in survey.closures.iter().flat_map(|closure| &closure.objects).map(|object| &object.path) {
         if listed.insert(path.clone())

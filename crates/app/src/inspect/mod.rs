@@ -1,4 +1,4 @@
-//! `inspect`: what in these ELF files costs start-up time.
+//! `inspect`: the start-up costs of ELF files.
 
 mod closure;
 mod look;
@@ -20,59 +20,60 @@ pub use closure::LoadsOf;
 pub use read::{ReadError, inspect_file};
 pub use survey::{Inspected, Loaded, PassedOver, ProgramClosure, Survey};
 
-/// The name and version of the report as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.inspect/1";
 
-/// What shall be inspected, and how.
+/// What to inspect, and how.
 #[derive(Clone)]
 pub struct Options<'a> {
     /// ELF files, directories to walk, or names of programs on PATH.
     pub targets: Vec<PathBuf>,
-    /// What they are compared with: a file, a directory or a program.
+    /// The other side of a comparison: a file, a directory or a program.
     pub compare: Option<PathBuf>,
-    /// Inspects everything that programs load, too: how it is worked out what that is. Directories are refused then.
+    /// Also inspects everything that programs load, as resolved by this function. Directories are refused then.
     pub closure: Option<LoadsOf<'a>>,
-    /// Whether walks stay in the file system of their root.
+    /// Whether walks stay on one file system.
     pub one_file_system: bool,
-    /// Whether objects of directories keep their long lists, which only a machine reads.
+    /// Whether objects of directories keep their long lists, for JSON.
     pub keep_lists: bool,
 }
 
 impl Options<'_> {
-    /// The files that were named, which no output may replace.
+    /// The input files, which no output may replace.
     pub fn inputs(&self) -> Inputs {
-        self.targets.iter().chain(&self.compare).fold(Inputs::default(), |inputs, path| {
-            inputs.with(format!("`{}`, which is inspected", printable(path)), path)
-        })
+        self.targets
+            .iter()
+            .chain(&self.compare)
+            .fold(Inputs::default(), |inputs, path| inputs.with(format!("the inspected `{}`", printable(path)), path))
     }
 }
 
 /// What was found out.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Of what was named.
+    /// The given files.
     #[serde(flatten)]
     pub survey: Survey,
-    /// Of what it is compared with; it counts as "before".
+    /// The other side of a comparison, used as "before".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared_with: Option<Survey>,
 }
 
 impl Report {
-    /// Whether nothing was inspected of what was named, or of what it is compared with.
+    /// Whether one side of the comparison has no inspected objects.
     pub fn has_empty_side(&self) -> bool {
         self.surveys().any(|survey| survey.objects.is_empty())
     }
 
-    /// Adds all files that were inspected to those that an output may not replace: what was found below directories, or is loaded
-    /// by programs, is known only now.
+    /// Adds all inspected files to those that an output must not replace: files found below directories or loaded by programs
+    /// are known only now.
     pub fn add_inputs(&self, place: &mut OutputTarget) {
         for object in self.surveys().flat_map(|survey| &survey.objects) {
-            place.add_input(format!("`{}`, which was inspected", printable(&object.path)), &object.path);
+            place.add_input(format!("the inspected `{}`", printable(&object.path)), &object.path);
         }
     }
 
-    /// Kinds of findings that only what it is compared with has, and those that only what was named has.
+    /// Kinds of findings only in the other side, and those only in the given files.
     pub fn findings_apart(&self) -> (Vec<FindingKind>, Vec<FindingKind>) {
         let now = self.survey.count_findings();
         let before = self.compared_with.as_ref().map(Survey::count_findings).unwrap_or_default();
@@ -87,8 +88,8 @@ impl Report {
     }
 }
 
-/// Reads the files, several at a time. None is run or changed. The observer is told of each that was named and cannot be
-/// inspected; files of directories that are nothing to inspect are counted in the report.
+/// Reads the files in parallel. None is run or changed. Errors for given files go to the observer; other files in directories
+/// are counted in the report.
 pub fn inspect(options: &Options<'_>, observer: &dyn Observer) -> Report {
     let survey = look::survey(&options.targets, options, observer);
     let other = |other| look::survey(std::slice::from_ref(other), options, observer);

@@ -1,4 +1,4 @@
-//! From a path to an inspection: mapping the file, finding names for it elsewhere, and saying why not.
+//! From a path to an inspection: mapping the file, finding its debug file, and errors.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,24 +15,24 @@ use crate::reading;
 /// Why a file was not inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read `{}`", printable(.path))]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the kernel says.
+        /// The I/O error.
         source: io::Error,
     },
-    /// It is nothing that can be inspected.
+    /// The file cannot be inspected.
     #[error("cannot inspect `{}`", printable(.path))]
     Refused {
         /// The file.
         path: PathBuf,
-        /// What it is, or what is wrong with it.
+        /// Its kind, or the error in it.
         source: Refusal,
     },
-    /// Somebody else cut the file off meanwhile.
-    #[error("`{}` became shorter while it was read", printable(.path))]
+    /// Another process truncated the file.
+    #[error("`{}` was truncated while it was read", printable(.path))]
     Shrank {
         /// The file.
         path: PathBuf,
@@ -40,32 +40,32 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// Advice for the user.
+    /// A hint for the user.
     pub fn hint(&self) -> Option<String> {
         let source = match self {
             Self::Refused { source, .. } => source,
-            Self::Shrank { .. } => return Some("inspect it again when nobody writes to it".to_owned()),
+            Self::Shrank { .. } => return Some("inspect it again when no process writes to it".to_owned()),
             Self::Io { .. } => return None,
         };
         let hint = match source {
             Refusal::Elf(coldstart_elf::ElfError::NotElf(FileKind::Script)) => {
-                "name the program that the script starts; of a running one, `readlink /proc/PID/exe` tells"
+                "name the program that the script starts; `readlink /proc/PID/exe` shows it for a running process"
             }
             Refusal::Elf(coldstart_elf::ElfError::NotElf(FileKind::Archive | FileKind::ThinArchive)) => {
-                "unpack it and inspect the files, by `ar x` or `dpkg-deb -x`"
+                "unpack it with `ar x` or `dpkg-deb -x` and inspect the files"
             }
             Refusal::Elf(coldstart_elf::ElfError::NotElf(FileKind::Text)) => {
-                "if it is a linker script, name the library that it stands for"
+                "if it is a linker script, name the library it refers to"
             }
             Refusal::Elf(coldstart_elf::ElfError::NotElf(_)) => return None,
-            Refusal::Elf(_) => "the file may be cut off or damaged; compare its size and checksum with its package's",
-            Refusal::DebugOnly => "name the file that it belongs to; its names are found by themselves",
+            Refusal::Elf(_) => "the file may be truncated or damaged; compare its size and checksum with its package's",
+            Refusal::DebugOnly => "name the file that it belongs to; its symbols are found automatically",
             Refusal::Relocatable | Refusal::Core | Refusal::NotLoadable(_) => return None,
         };
         Some(hint.to_owned())
     }
 
-    /// Why it was passed over, as a clause.
+    /// Why it was skipped, as a clause.
     pub(super) fn reason(&self) -> String {
         match self {
             Self::Refused { source, .. } => source.to_string(),
@@ -73,12 +73,12 @@ impl ReadError {
         }
     }
 
-    /// Whether the file is not there any more.
+    /// Whether the file was removed.
     pub(super) fn is_gone(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether it only says that this is no file for us: of no concern in a directory.
+    /// Whether the file is only of another kind, which is not an error in a directory.
     pub(super) fn is_ordinary(&self) -> bool {
         match self {
             Self::Refused { source: Refusal::Elf(error), .. } => matches!(error, coldstart_elf::ElfError::NotElf(_)),
@@ -90,7 +90,7 @@ impl ReadError {
 
 coldstart_hint::hinted!(ReadError);
 
-/// Where a stripped file's names are.
+/// The file with a stripped file's symbols.
 #[derive(Debug)]
 enum Debug {
     None,
@@ -99,7 +99,7 @@ enum Debug {
 }
 
 impl Debug {
-    /// The names in it.
+    /// Its symbols.
     fn names(&self) -> Option<(NameSource, SymbolTable<'_>)> {
         let (source, bytes) = match self {
             Self::None => return None,
@@ -110,10 +110,10 @@ impl Debug {
     }
 }
 
-/// Inspects a file, with the names of its debug file if it has none of its own.
+/// Inspects a file, with the symbols of its debug file if it is stripped.
 ///
 /// # Errors
-/// When it cannot be read, or is nothing that can be inspected.
+/// If it cannot be read or inspected.
 pub fn inspect_file(path: &Path) -> Result<Inspection, ReadError> {
     let view = map(path)?;
     let inspection = ElfFile::parse(view.bytes()).map_err(Refusal::from).and_then(|file| {
@@ -123,15 +123,15 @@ pub fn inspect_file(path: &Path) -> Result<Inspection, ReadError> {
     unless_shrunk(path, &view, inspection)
 }
 
-/// Lets `look` look at a file's headers and tables, without reading it as a whole.
+/// Passes a file's mapped headers and tables to `look`, without reading the whole file.
 pub(super) fn look_into<T>(path: &Path, look: impl FnOnce(&ElfFile<'_>) -> T) -> Result<T, ReadError> {
     let view = map(path)?;
     let looked = ElfFile::parse(view.bytes()).map_err(Refusal::from).map(|file| look(&file));
     unless_shrunk(path, &view, looked)
 }
 
-/// What came of reading a view. What a file that shrinks has lost reads as zeros, and would be reported as damage of the file
-/// itself.
+/// Checks for truncation after reading a view. The lost part of a truncated file reads as zeros and would be reported as
+/// damage.
 fn unless_shrunk<T>(path: &Path, view: &FileView, result: Result<T, Refusal>) -> Result<T, ReadError> {
     if view.shrank() {
         return Err(ReadError::Shrank { path: path.to_owned() });
@@ -139,7 +139,7 @@ fn unless_shrunk<T>(path: &Path, view: &FileView, result: Result<T, Refusal>) ->
     result.map_err(|source| ReadError::Refused { path: path.to_owned(), source })
 }
 
-/// What a file is, by its first bytes, without mapping it.
+/// The kind of a file by its first bytes, without mapping it.
 pub(super) fn kind_of(path: &Path) -> Result<FileKind, ReadError> {
     reading::kind_of(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
 }
@@ -149,7 +149,7 @@ fn map(path: &Path) -> Result<FileView, ReadError> {
     reading::map(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
 }
 
-/// The debug file of a stripped object, if it is installed and is the right one; else the small one inside the file.
+/// The matching debug file of a stripped object if installed; otherwise its embedded .gnu_debugdata.
 fn debug_of(path: &Path, file: &ElfFile<'_>) -> Debug {
     let id = build_id(file);
     let link = file.debug_link().ok().flatten();

@@ -1,4 +1,4 @@
-//! What an inspection of one or many files came to.
+//! The results of an inspection.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,41 +7,41 @@ use coldstart_inspect::{Figures, Finding, FindingKind, Inspection};
 use coldstart_profile::JsonPath;
 use serde::{Serialize, Serializer};
 
-/// Everything that was looked at.
+/// All inspected files.
 #[derive(Debug, Default, Serialize)]
 pub struct Survey {
-    /// The objects, in the order in which they were named or found.
+    /// The objects, in the order of arguments and walks.
     pub objects: Vec<Inspected>,
-    /// ELF files that nothing loads, with the reason.
+    /// Non-loadable ELF files, with the reason.
     pub passed_over: Vec<PassedOver>,
-    /// Files of directories that are no ELF files, by what they are.
+    /// Non-ELF files in directories, by kind.
     pub other_files: BTreeMap<String, u64>,
-    /// All objects together.
+    /// Totals of all objects.
     pub totals: Figures,
-    /// What holds the objects together; one for each program of `--closure`.
+    /// One closure for each program of `--closure`.
     pub closures: Vec<ProgramClosure>,
-    /// Files that could not be read; the observer was told of each.
+    /// Number of unreadable files; each was reported to the observer.
     pub errors: u64,
 }
 
-/// One object and what was found out.
+/// One inspected object.
 #[derive(Debug, Serialize)]
 pub struct Inspected {
     /// The file.
     #[serde(flatten, serialize_with = "json_path")]
     pub path: PathBuf,
-    /// What it costs, and what could be better.
+    /// Its costs and findings.
     #[serde(flatten)]
     pub inspection: Inspection,
 }
 
-/// A file that is ordinary and of no concern.
+/// A skipped file.
 #[derive(Debug, Serialize)]
 pub struct PassedOver {
     /// The file.
     #[serde(flatten, serialize_with = "json_path")]
     pub path: PathBuf,
-    /// Why nothing loads it, as a clause.
+    /// Why it is not loadable, as a clause.
     pub reason: String,
 }
 
@@ -51,15 +51,15 @@ pub struct ProgramClosure {
     /// The program.
     #[serde(flatten, serialize_with = "json_path")]
     pub path: PathBuf,
-    /// What it loads, itself first, in the order of loading.
+    /// Its objects, itself first, in load order.
     pub objects: Vec<Loaded>,
-    /// Files that the loader asks for in vain before it has found all.
+    /// Number of failed probes.
     pub failed_probes: u64,
-    /// Of these, how many each rule costs, as `RUNPATH`.
+    /// Failed probes by rule, such as `RUNPATH`.
     pub failed_probes_by_rule: BTreeMap<String, u64>,
-    /// Everything that is loaded, together.
+    /// Totals of all loaded objects.
     pub totals: Figures,
-    /// Findings about the whole; those about one object stand with it.
+    /// Findings on the whole program; those on one object are with it.
     pub findings: Vec<Finding>,
 }
 
@@ -69,11 +69,11 @@ pub struct Loaded {
     /// The file.
     #[serde(flatten, serialize_with = "json_path")]
     pub path: PathBuf,
-    /// By which rule of the loader it was found, as `RUNPATH`.
+    /// The loader's rule that found it, such as `RUNPATH`.
     pub found_by: String,
-    /// Who needs it; nobody for the program, what is preloaded, and the loader.
+    /// The requesting object; `None` for the program, preloaded objects and the loader.
     pub needed_by: Option<String>,
-    /// How it was found, in words.
+    /// How it was found, as text.
     pub explanation: String,
 }
 
@@ -84,7 +84,7 @@ impl Survey {
         of_objects.chain(self.closures.iter().flat_map(|closure| &closure.findings))
     }
 
-    /// How many objects or closures have each kind of finding.
+    /// Number of objects or closures with each kind of finding.
     pub fn count_findings(&self) -> BTreeMap<FindingKind, u64> {
         let mut counts = BTreeMap::new();
         for finding in self.findings() {

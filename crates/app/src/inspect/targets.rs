@@ -1,4 +1,4 @@
-//! From names to the files that are meant.
+//! From arguments to files and directories.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use coldstart_launch::find_program;
 
 use crate::error::AppError;
 
-/// What one argument means.
+/// The target of one argument.
 #[derive(Debug)]
 pub(super) enum Target {
     /// A file.
@@ -15,7 +15,7 @@ pub(super) enum Target {
     Directory(PathBuf),
 }
 
-/// A path that exists is meant as it stands; a bare name that does not is looked for on PATH.
+/// An existing path is used as it is; otherwise a bare name is searched on PATH.
 pub(super) fn target(typed: &Path) -> Result<Target, AppError> {
     if typed.is_dir() {
         return Ok(Target::Directory(typed.to_owned()));

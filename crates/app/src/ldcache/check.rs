@@ -1,4 +1,4 @@
-//! What in a cache a loader would not find, and what has changed since it was written.
+//! Checks of a cache: entries that a loader would not find, and changes since it was written.
 
 use std::path::{Path, PathBuf};
 
@@ -15,47 +15,47 @@ use crate::observer::Observer;
 use crate::starting::open_root;
 use crate::text::harmless;
 
-/// Something that is wrong, or worth knowing.
+/// A fault or a note.
 #[derive(Debug, Serialize)]
 pub struct Finding {
-    /// A word for scripts: `gone`, `soname`, `order`, ...
+    /// A stable name for scripts: `gone`, `soname`, `order`, ...
     pub kind: &'static str,
-    /// Whether it makes the answer "no".
+    /// Whether it is a fault, for exit code 1.
     pub is_fault: bool,
-    /// The name that is looked up; none when the whole file is meant.
+    /// The library name; `None` for the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The file that is meant.
+    /// The file.
     #[serde(flatten)]
     pub path: Option<ShownPath>,
-    /// What is wrong, as a clause.
+    /// The problem as a clause.
     pub message: String,
 }
 
-/// What shall be checked.
+/// What to check.
 #[derive(Clone, Debug, Default)]
 pub struct CheckOptions {
-    /// The cache, or an ELF file with a resolution note; not looked up in the sysroot.
+    /// The cache, or an ELF file with a resolution note; a host path even with a sysroot.
     pub file: PathBuf,
-    /// Where the paths in it begin.
+    /// The root of the paths in it.
     pub sysroot: Option<PathBuf>,
-    /// Processor levels that have to be entered: `all`, `none`, or names.
+    /// Required processor levels: `all`, `none`, or names.
     pub hwcaps: Vec<String>,
-    /// Whether the files that it names are left alone.
+    /// Whether to skip checking the files.
     pub only_cache: bool,
 }
 
-/// What was found in a cache or a note.
+/// The result of checking a cache or a note.
 #[derive(Debug, Serialize)]
 pub struct Checked {
     action: &'static str,
     #[serde(flatten)]
     file: JsonPath,
-    /// Number of entries; of a note, of names.
+    /// Number of entries, or of names in a note.
     pub entries: usize,
-    /// Whether no finding is a fault.
+    /// Whether there are no faults.
     pub is_well: bool,
-    /// All that was found.
+    /// All findings.
     pub findings: Vec<Finding>,
 }
 
@@ -66,16 +66,16 @@ impl Checked {
     }
 }
 
-/// Finds out what a loader would not find in a cache, and what has changed since it was written.
+/// Finds entries of a cache that a loader would not find, and changes since it was written.
 ///
 /// # Errors
-/// When the file is no cache or cannot be read, or the sysroot cannot be used.
+/// If the file is not a cache or cannot be read, or the sysroot cannot be used.
 pub fn check(options: &CheckOptions, observer: &dyn Observer) -> Result<Checked, AppError> {
     let levels = levels(&options.hwcaps)?;
     let bytes = read_file(&options.file)?;
     let (cache, damages) = LdSoCache::parse_damaged(&bytes)
         .with_context(|| format!("cannot check `{}`", printable(&options.file)))
-        .hint(|| "name a file that ldconfig or `coldstart ldcache write` wrote")?;
+        .hint(|| "name a file written by ldconfig or `coldstart ldcache write`")?;
     let mut findings: Vec<Finding> =
         damages.iter().map(|damage| Finding::of_whole("damaged", damage.to_string())).collect();
     look_at_order(&cache, &mut findings);
@@ -86,30 +86,30 @@ pub fn check(options: &CheckOptions, observer: &dyn Observer) -> Result<Checked,
     Ok(Checked::new(&options.file, cache.entries().len(), findings))
 }
 
-/// What the cache itself tells.
+/// Findings in the cache itself.
 fn look_at_order(cache: &LdSoCache, findings: &mut Vec<Finding>) {
     for entry in cache.order_faults() {
-        let message = "a search does not find the name, as it stands out of order".to_owned();
+        let message = "binary search does not find the name, because the entry is out of order".to_owned();
         findings.push(Finding::of("order", true, entry.name, entry.path, message));
     }
     for entry in cache.level_faults() {
-        let message = "it is for a processor level whose number the cache has no name for".to_owned();
+        let message = "its processor level has no name in the cache".to_owned();
         findings.push(Finding::of("level", true, entry.name, entry.path, message));
     }
     for entry in cache.repeated() {
-        findings.push(Finding::of("repeated", true, entry.name, entry.path, "it is entered twice".to_owned()));
+        findings.push(Finding::of("repeated", true, entry.name, entry.path, "duplicate entry".to_owned()));
     }
     for shadowed in cache.shadowed().filter(|shadowed| shadowed.entry.path != shadowed.by.path) {
         let (entry, by) = (shadowed.entry, shadowed.by);
-        // One directory cannot hold two libraries of one name, so `ldconfig` does not write such.
+        // A directory cannot contain two libraries with the same name, so `ldconfig` does not write such entries.
         let is_fault = entry.name != by.name || parent(entry.path) == parent(by.path);
-        let message = format!("it is never taken: `{}` stands before it", harmless(by.path));
+        let message = format!("shadowed by `{}`", harmless(by.path));
         findings.push(Finding::of("hidden", is_fault, entry.name, entry.path, message));
     }
 }
 
 impl Finding {
-    /// A fault of the file as a whole.
+    /// A fault of the whole file.
     pub(super) fn of_whole(kind: &'static str, message: String) -> Self {
         Self { kind, is_fault: true, name: None, path: None, message }
     }

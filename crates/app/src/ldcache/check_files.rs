@@ -1,4 +1,4 @@
-//! A cache against the files: what it names, and what stands beside it.
+//! Comparing a cache with the files in its directories.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use coldstart_startup::cache::{NEWEST_RELEASE, family_loader, file_name, parent}
 use super::{Finding, path};
 use crate::text::harmless;
 
-/// What our own caches of programs say of themselves: they hold what was needed, not what directories hold.
+/// The generator of caches made with `--closure`: they contain needed libraries, not whole directories.
 const CLOSURE: &[u8] = b"ldcache (closure)";
 
 /// Compares each entry with its file, and the directories with the entries.
@@ -38,31 +38,31 @@ pub(super) fn compare_with_files(
     }
 }
 
-/// What is wrong with an entry's file.
+/// The fault of an entry's file.
 fn compare(entry: &CacheEntry<'_>, library: &Result<Library, NoLibrary>) -> Option<Finding> {
     let fault = |kind, message| Some(Finding::of(kind, true, entry.name, entry.path, message));
     let library = match library {
         Ok(library) => library,
-        Err(NoLibrary::Missing) => return fault("gone", "there is no such file".to_owned()),
-        Err(NoLibrary::Unreadable(error)) => return fault("unreadable", format!("it cannot be read: {error}")),
+        Err(NoLibrary::Missing) => return fault("gone", "no such file".to_owned()),
+        Err(NoLibrary::Unreadable(error)) => return fault("unreadable", format!("cannot be read: {error}")),
         Err(reason) => return fault("no-library", reason.to_string()),
     };
-    // Releases differ in what they write where flags do not tell machines apart.
+    // If flags do not distinguish architectures, releases write different values.
     let fits = [36, NEWEST_RELEASE].iter().any(|&release| library.cache_flags(release) == Some(entry.flags));
     if !fits {
-        let message = "it is for another machine or ABI than its entry says".to_owned();
+        let message = "its architecture or ABI differs from its entry".to_owned();
         return fault("machine", message);
     }
     let file = file_name(entry.path);
     let soname = library.facts.soname.as_deref().unwrap_or(file);
     let for_linkers = entry.name == file && file.ends_with(b".so") && soname.starts_with(file);
     if soname != entry.name && !for_linkers {
-        return fault("soname", format!("the file calls itself `{}`", harmless(soname)));
+        return fault("soname", format!("the file's soname is `{}`", harmless(soname)));
     }
     None
 }
 
-/// What a scan of the cache's directories finds and the cache has not.
+/// Libraries in the cache's directories that are not in the cache.
 fn compare_directories(
     cache: &LdSoCache,
     root: &Root,
@@ -89,7 +89,7 @@ fn compare_directories(
     for entry in cache.entries() {
         paths.entry(entry.name).or_default().push(entry.path);
     }
-    // One directory may have two names, of which the cache has one.
+    // A directory may have two names, with only one in the cache.
     let same_file = |library: &ScannedLibrary| {
         let own = root.identity(path(&library.entry.path)).ok();
         let mut others = paths.get(library.entry.name.as_slice()).into_iter().flatten();
@@ -104,7 +104,7 @@ fn compare_directories(
                 true,
                 &entry.name,
                 &file,
-                "it is there and not in the cache".to_owned(),
+                "it exists but is not in the cache".to_owned(),
             ));
         } else if !matches!(entry.hwcap, NewHwcap::Level { .. }) {
             findings.extend(newer(root, library));
@@ -112,15 +112,11 @@ fn compare_directories(
     }
 }
 
-/// A newer library with the soname than the one that the soname's link leads to.
+/// A newer library with the same soname as the target of the soname's link.
 fn newer(root: &Root, library: &ScannedLibrary) -> Option<Finding> {
     let file = [library.directory.as_slice(), b"/", &library.file].concat();
     let (chosen, linked) = (root.identity(path(&file)).ok()?, root.identity(path(&library.entry.path)).ok()?);
-    let message = || {
-        format!(
-            "`{}` has the same soname and is newer; `ldconfig` would let the link lead there",
-            harmless(&library.file)
-        )
-    };
+    let message =
+        || format!("`{}` has the same soname and is newer; `ldconfig` would link to it", harmless(&library.file));
     (chosen != linked).then(|| Finding::of("newer", true, &library.entry.name, &library.entry.path, message()))
 }

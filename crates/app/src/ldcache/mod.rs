@@ -1,4 +1,4 @@
-//! `ldcache`: read, write and check loader caches, and the notes in programs that take their place.
+//! `ldcache`: read, write and check loader caches and resolution notes.
 
 mod check;
 mod check_files;
@@ -27,14 +27,14 @@ pub use check::{CheckOptions, Checked, Finding, check};
 pub use show::{ShownCache, ShownEntry, ShownHwcap, as_ldconfig, show};
 pub use write::{Conflict, MissingName, Reason, WriteOptions, Written, write};
 
-/// The name and version of the outcomes as JSON; `action` tells the three apart.
+/// The name and version of the JSON schema; `action` distinguishes the three kinds.
 pub const SCHEMA: &str = "coldstart.ldcache/1";
 /// The system's cache.
 const SYSTEM_CACHE: &str = "/etc/ld.so.cache";
-/// A cache for all libraries of a machine is below 1 MiB.
+/// Size limit; a cache for all libraries of a machine is below 1 MiB.
 const LARGEST_CACHE: u64 = 256 << 20;
 
-/// Whether a file is an ELF file, which holds no cache but may hold a note.
+/// Whether a file is an ELF file, and so may contain a resolution note.
 pub fn is_elf(path: &Path) -> bool {
     kind_of(path).is_ok_and(|kind| kind == FileKind::Elf)
 }
@@ -44,22 +44,22 @@ fn read_file(path: &Path) -> Result<Vec<u8>, AppError> {
     read("", path, LARGEST_CACHE)
 }
 
-/// A cache that has to be whole.
+/// Reads a cache that must be undamaged.
 fn read_cache(path: &Path) -> Result<LdSoCache, AppError> {
     let bytes = read_file(path)?;
     LdSoCache::parse(&bytes)
         .with_context(|| format!("cannot use `{}`", printable(path)))
-        .hint(|| "`coldstart ldcache check` lists what is damaged; `ldconfig` writes the system's anew")
+        .hint(|| "`coldstart ldcache check` lists the damage; `ldconfig` rebuilds the system's cache")
 }
 
-/// The levels that `--hwcaps` names; none for all.
+/// The levels of `--hwcaps`; `None` for all.
 fn levels(words: &[String]) -> Result<Option<BTreeSet<Vec<u8>>>, AppError> {
     match words {
         [word] if word == "all" => Ok(None),
         [word] if word == "none" => Ok(Some(BTreeSet::new())),
         words if words.iter().any(|word| word.is_empty() || word == "all" || word == "none" || word.contains('/')) => {
-            Err(anyhow::anyhow!("`--hwcaps {}` names no processor levels", words.join(",")))
-                .hint(|| "say `all`, `none`, or names of folders below glibc-hwcaps: x86-64-v2,x86-64-v3")
+            Err(anyhow::anyhow!("`--hwcaps {}` is not a list of processor levels", words.join(",")))
+                .hint(|| "use `all`, `none`, or names of directories below glibc-hwcaps: x86-64-v2,x86-64-v3")
         }
         words => Ok(Some(words.iter().map(|word| word.as_bytes().to_vec()).collect())),
     }
@@ -70,7 +70,7 @@ fn path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
-/// A path of a cache or a directory: whole in JSON, and in harmless characters for people.
+/// A path for output: unchanged in JSON, escaped in text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownPath(PathBuf);
 
@@ -79,7 +79,7 @@ impl ShownPath {
         Self(path(bytes).to_owned())
     }
 
-    /// The path as it is.
+    /// The unescaped path.
     pub fn as_path(&self) -> &Path {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! What a cache holds.
+//! The contents of a cache.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -12,66 +12,66 @@ use super::{ShownPath, read_cache, read_file};
 use crate::error::AppError;
 use crate::text::harmless;
 
-/// A cache, and those of its entries that were asked for.
+/// A cache, and the selected entries.
 #[derive(Debug, Serialize)]
 pub struct ShownCache {
     action: &'static str,
     #[serde(flatten)]
     file: JsonPath,
-    /// How the entries are stored, in words.
+    /// The format as text.
     pub format: &'static str,
     /// `little` or `big`.
     pub byte_order: &'static str,
     /// The program that wrote it.
     pub generator: Option<String>,
-    /// The processor levels that it knows.
+    /// The processor levels in it.
     pub hwcaps: Vec<String>,
-    /// Number of entries, those that were not asked for included.
+    /// Number of all entries.
     pub entry_count: usize,
-    /// The entries that were asked for.
+    /// The selected entries.
     pub entries: Vec<ShownEntry>,
 }
 
 /// An entry of a cache.
 #[derive(Debug, Serialize)]
 pub struct ShownEntry {
-    /// The name that is looked up.
+    /// The library name.
     pub name: String,
-    /// The file that it means.
+    /// The file's path.
     #[serde(flatten)]
     pub path: ShownPath,
-    /// As they are in the cache.
+    /// The flags as in the cache.
     pub flags: u32,
-    /// In the words of `ldconfig -p`.
+    /// The flags as `ldconfig -p` prints them.
     pub kind: String,
-    /// The processor that it is for; none for any.
+    /// The required processor; `None` for any.
     pub hwcap: Option<ShownHwcap>,
 }
 
-/// The processor that an entry is for.
+/// The required processor of an entry.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum ShownHwcap {
-    /// One of at least this level.
+    /// A processor level.
     Level {
-        /// Its name, if the cache has it.
+        /// The level's name, if the cache has it.
         level: Option<String>,
-        /// Its number in the cache.
+        /// The level's index in the cache.
         number: u32,
-        /// The level of the architecture's instruction set.
+        /// The ISA level.
         isa_level: u32,
     },
-    /// One with these capabilities.
+    /// A capability mask.
     Bits {
         /// Hexadecimal.
         bits: String,
     },
 }
 
-/// Reads a cache, and those of its entries whose name fits the pattern.
+/// Reads a cache, and selects the entries with names that match the pattern.
 ///
 /// # Errors
-/// When the file is no whole cache, or cannot be read.
+/// If the file is not an undamaged cache, or cannot be read.
 pub fn show(file: &Path, pattern: Option<&str>) -> Result<ShownCache, AppError> {
     let cache = read_cache(file)?;
     let is_wanted = |entry: &CacheEntry<'_>| pattern.is_none_or(|pattern| fits(pattern.as_bytes(), entry.name));
@@ -87,10 +87,10 @@ pub fn show(file: &Path, pattern: Option<&str>) -> Result<ShownCache, AppError> 
     })
 }
 
-/// What `ldconfig -p` prints of a cache: nothing for an empty file.
+/// The output of `ldconfig -p` for a cache; empty for an empty file.
 ///
 /// # Errors
-/// When the file is no whole cache, or cannot be read.
+/// If the file is not an undamaged cache, or cannot be read.
 pub fn as_ldconfig(file: &Path) -> Result<Vec<u8>, AppError> {
     if read_file(file)?.is_empty() {
         return Ok(Vec::new());
@@ -117,7 +117,7 @@ fn shown(cache: &LdSoCache, entry: &CacheEntry<'_>) -> ShownEntry {
 fn format_name(format: CacheFormat) -> &'static str {
     match format {
         CacheFormat::New => "new format",
-        CacheFormat::NewAfterOld => "new format behind the old one",
+        CacheFormat::NewAfterOld => "old and new format",
         CacheFormat::Old => "old format",
     }
 }

@@ -1,4 +1,4 @@
-//! The file that a cache is written to: by the rule for outputs, and not the system's own cache without `--force`.
+//! The output file of a cache: by the rule for outputs, and not the system's own cache without `--force`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use crate::error::{AppError, HintExt};
 use crate::kinds;
 use crate::writing::{try_out, write_file};
 
-/// Where a cache may be written.
+/// The checked output of a cache.
 pub(super) struct Target(OutputTarget);
 
 impl Target {
-    /// Looks at what is there, and tries whether it can be written. `inputs` are the files that the cache is made from.
+    /// Checks an existing file, and that the path is writable. `inputs` are the files that the cache is made from.
     pub(super) fn new(path: &Path, inputs: Inputs, force: bool) -> Result<Self, AppError> {
         let place = OutputTarget::new(path, kinds::LOADER_CACHE, force)?.not_over(inputs);
         refuse_the_systems(&place, force)?;
@@ -21,7 +21,7 @@ impl Target {
         Ok(Self(place))
     }
 
-    /// Writes beside the file and renames.
+    /// Writes a temporary file and renames it.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<(), AppError> {
         write_file(&self.0, bytes)
     }
@@ -32,10 +32,8 @@ fn refuse_the_systems(place: &OutputTarget, force: bool) -> Result<(), AppError>
     let real = systems.canonicalize().unwrap_or_else(|_| PathBuf::from(SYSTEM_CACHE));
     let is_it = [systems, &real].contains(&place.real_path().as_path());
     if is_it && !force {
-        return Err(anyhow::anyhow!(
-            "`{SYSTEM_CACHE}` is this system's own cache, which every program here is started with"
-        ))
-        .hint(|| "`ldconfig` keeps it; say --force to write it all the same");
+        return Err(anyhow::anyhow!("`{SYSTEM_CACHE}` is this system's own cache, used by every program"))
+            .hint(|| "it is maintained by `ldconfig`; use --force to write it nevertheless");
     }
     Ok(())
 }

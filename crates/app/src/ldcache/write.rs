@@ -8,7 +8,7 @@ use anyhow::Context;
 use coldstart_loader::cache::{CacheBuilder, Family, LdSoCache, NoLibrary, read_back};
 use coldstart_output::Inputs;
 use coldstart_profile::printable;
-use coldstart_startup::cache::{Asked, Following, files_below, follow, gather};
+use coldstart_startup::cache::{ClosureOptions, DirectoryOptions, files_below, follow, gather};
 use coldstart_startup::{Files, Root};
 use serde::Serialize;
 
@@ -21,78 +21,78 @@ use crate::reading::directory as check_directory;
 use crate::starting::open_root;
 use crate::text::harmless;
 
-/// What shall be entered, and where the cache goes. Paths but `output` are as seen from inside the sysroot.
+/// What to enter, and the output. All paths except `output` are as seen from inside the sysroot.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
-    /// Where the cache goes; not used with a store item.
+    /// The output; not used with a store item.
     pub output: PathBuf,
-    /// Whether a file there may be replaced that is no cache, or the system's own.
+    /// Whether to replace a file that is not a cache, or the system's own cache.
     pub force: bool,
     /// Directories to enter.
     pub directories: Vec<PathBuf>,
-    /// Whether all directories below them are entered, too.
+    /// Whether to include their subdirectories.
     pub recursive: bool,
-    /// A configuration file that names directories, as `/etc/ld.so.conf`.
+    /// A configuration file like `/etc/ld.so.conf`.
     pub configuration: Option<PathBuf>,
-    /// Programs whose libraries are entered instead of what directories hold.
+    /// Programs; their libraries are entered instead of those of directories.
     pub programs: Vec<PathBuf>,
-    /// A store item of Guix, which gets the cache of all programs and libraries in it.
+    /// A store item of Guix, which gets a cache for all programs and libraries in it.
     pub store_item: Option<PathBuf>,
-    /// Where `/` is.
+    /// The root directory.
     pub sysroot: Option<PathBuf>,
-    /// Whether paths are entered with the sysroot in front.
+    /// Whether to prefix paths with the sysroot.
     pub absolute: bool,
     /// Processor levels to enter: `all`, `none`, or names.
     pub hwcaps: Vec<String>,
-    /// The architecture that the cache is for, by its name.
+    /// The architecture of the cache, by name.
     pub arch: Option<String>,
-    /// The release of glibc whose `ldconfig` is followed: the second number.
+    /// The minor version of glibc for the rules of `ldconfig`.
     pub release: Option<u32>,
-    /// What is stored as the program that wrote the cache.
+    /// The generator string in the cache.
     pub generator: Option<String>,
-    /// Whether the outcome lists files, too, that are passed over as a matter of course.
+    /// Whether the outcome also lists files skipped by default.
     pub all_passed_over: bool,
 }
 
-/// What was written.
+/// The written cache or note.
 #[derive(Debug, Serialize)]
 pub struct Written {
     action: &'static str,
     /// The cache.
     #[serde(flatten)]
     pub file: ShownPath,
-    /// The architecture, by a name that stands for those that share its caches.
+    /// The architecture, by the name of its cache family.
     pub machine: &'static str,
     /// `little` or `big`.
     pub byte_order: &'static str,
-    /// glibc's release whose `ldconfig` was followed.
+    /// glibc's release for the rules of `ldconfig`.
     pub glibc: String,
     /// Number of entries.
     pub entries: usize,
-    /// The processor levels that were entered.
+    /// The entered processor levels.
     pub hwcaps: Vec<String>,
     /// Its size.
     pub bytes: usize,
-    /// Programs and libraries that were followed; null for directories.
+    /// Number of programs and libraries followed; null for directories.
     pub programs: Option<usize>,
-    /// Directories that were entered.
+    /// The entered directories.
     #[serde(rename = "folders")]
     pub directories: Vec<ShownPath>,
-    /// Directories that cannot be listed.
+    /// Unreadable directories.
     pub unreadable: Vec<Reason>,
-    /// Files that were not entered.
+    /// Skipped files.
     pub passed_over: Vec<Reason>,
-    /// Entries that lead nowhere yet.
+    /// Entries without a file.
     pub dangling: Vec<ShownPath>,
-    /// Libraries that share their soname with one of another architecture beside them.
+    /// Libraries with the soname of a library of another architecture in the same directory.
     pub mixed: Vec<ShownPath>,
-    /// Names that programs need and that are nowhere.
+    /// Needed names that were not found.
     pub missing: Vec<MissingName>,
-    /// Names that mean several files.
+    /// Names with more than one file.
     pub conflicts: Vec<Conflict>,
 }
 
-/// A path, and why it was left out.
+/// A path, and why it was skipped.
 #[derive(Debug, Serialize)]
 pub struct Reason {
     /// The path.
@@ -102,30 +102,31 @@ pub struct Reason {
     pub reason: String,
 }
 
-/// A name that is nowhere.
+/// A needed name that was not found.
 #[derive(Debug, Serialize)]
 pub struct MissingName {
     /// The name.
     pub name: String,
-    /// The object that asks for it.
+    /// The requesting object.
     pub needed_by: ShownPath,
 }
 
-/// A name that means several files, of which a cache can hold one.
+/// A name with more than one file; a cache can have only one.
 #[derive(Debug, Serialize)]
 pub struct Conflict {
     /// The name.
     pub name: String,
-    /// The file that was entered.
+    /// The entered file.
     pub entered: ShownPath,
-    /// A file that another object means by it.
+    /// The file that another object finds by this name.
     pub left_out: ShownPath,
 }
 
-/// Makes a cache, reads it back, writes it beside its target, and renames it into place.
+/// Builds a cache, reads it back, writes a temporary file, and renames it.
 ///
 /// # Errors
-/// When there is nothing to enter, a program cannot be followed, or the cache cannot be written. What was there before stays then.
+/// If there is nothing to enter, a program cannot be followed, or the cache cannot be written. An existing file is then
+/// unchanged.
 pub fn write(options: &WriteOptions, observer: &dyn Observer) -> Result<Written, AppError> {
     let files = Files::new(open_root(options.sysroot.as_deref(), observer)?, None);
     let root = files.root();
@@ -147,8 +148,8 @@ pub fn write(options: &WriteOptions, observer: &dyn Observer) -> Result<Written,
     } else {
         from_closures(options, &files, levels, &generator("closure"), &mut written)?
     };
-    let bytes = builder.write().context("cannot make the cache")?;
-    let cache = read_back(&bytes).context("the cache that was made cannot be read back")?;
+    let bytes = builder.write().context("cannot build the cache")?;
+    let cache = read_back(&bytes).context("the new cache is invalid")?;
     written.entries = cache.entries().len();
     written.hwcaps = cache.hwcaps().map(harmless).collect();
     written.bytes = bytes.len();
@@ -157,7 +158,7 @@ pub fn write(options: &WriteOptions, observer: &dyn Observer) -> Result<Written,
     Ok(written)
 }
 
-/// A path inside the sysroot as one of this host.
+/// Converts a path inside the sysroot to a host path.
 fn in_sysroot(root: &Root, path: &Path) -> PathBuf {
     match root.given_sysroot() {
         Some(sysroot) => sysroot.join(path.strip_prefix("/").unwrap_or(path)),
@@ -165,13 +166,13 @@ fn in_sysroot(root: &Root, path: &Path) -> PathBuf {
     }
 }
 
-/// Where to write; below a store item, its directory `etc` is made.
+/// The output path. In a store item, its directory `etc` is created.
 fn output_path(options: &WriteOptions, root: &Root) -> Result<PathBuf, AppError> {
     let Some(prefix) = &options.store_item else { return Ok(options.output.clone()) };
     let prefix = in_sysroot(root, prefix);
     check_directory("the store item", &prefix)?;
     let directory = prefix.join("etc");
-    std::fs::create_dir_all(&directory).with_context(|| format!("cannot make `{}`", printable(&directory)))?;
+    std::fs::create_dir_all(&directory).with_context(|| format!("cannot create `{}`", printable(&directory)))?;
     Ok(directory.join("ld.so.cache"))
 }
 
@@ -183,7 +184,7 @@ fn from_directories(
     written: &mut Written,
     observer: &dyn Observer,
 ) -> Result<CacheBuilder, AppError> {
-    let asked = Asked {
+    let asked = DirectoryOptions {
         root,
         directories: &options.directories,
         recursive: options.recursive,
@@ -195,7 +196,7 @@ fn from_directories(
     let gathered = gather(asked).map_err(|error| in_words(error, root))?;
     for line in &gathered.relative {
         let (name, file) = (printable(&line.directory), printable(&line.file));
-        observer.note(&format!("`{file}` names the folder `{name}`, which is relative; it is passed over"));
+        observer.note(&format!("`{file}`: the relative directory `{name}` is skipped"));
     }
     let (mut scan, rules) = (gathered.scan, gathered.rules);
     for library in &mut scan.libraries {
@@ -223,12 +224,12 @@ fn from_closures(
 ) -> Result<CacheBuilder, AppError> {
     let root = files.root();
     let in_words = |error| in_words(error, root);
-    let following = Following {
+    let following = ClosureOptions {
         files,
         arch: options.arch.as_deref(),
         release: options.release,
         levels,
-        // Guix's loader does not look at the system's cache.
+        // Guix's loader does not use the system's cache.
         with_cache: options.store_item.is_none(),
     };
     let programs = match &options.store_item {
@@ -257,14 +258,14 @@ fn from_closures(
     Ok(builder)
 }
 
-/// Puts the sysroot in front of a path, where that was asked for.
+/// Prefixes a path with the sysroot, if requested.
 fn make_absolute(options: &WriteOptions, root: &Root, path: &mut Vec<u8>) {
     if let Some(sysroot) = root.given_sysroot().filter(|_| options.absolute) {
         *path = [sysroot.as_os_str().as_bytes(), path].concat();
     }
 }
 
-/// Entries whose path leads nowhere: the soname's link is missing, which `ldconfig` makes unless it is told not to.
+/// Entries without a file: the soname's link is missing, which `ldconfig` creates by default.
 fn dangling(cache: &LdSoCache, root: &Root, options: &WriteOptions) -> Vec<ShownPath> {
     let sysroot =
         root.given_sysroot().filter(|_| options.absolute).map(|path| path.as_os_str().as_bytes()).unwrap_or_default();

@@ -1,11 +1,11 @@
-//! What the user can do about a warning, knowing what was done already.
+//! Hints for warnings, given what the user has already done.
 
 use coldstart_profile::measurement::{Cause, Disturbance, Measurement, StartState, Warning};
 
-/// After so many runs, more of them hardly change the median or its interval.
+/// Beyond this number of runs, more runs hardly change the median or its interval.
 const MANY_RUNS: u32 = 30;
 
-/// The advice for a warning of a measurement, where there is any.
+/// The hint for a warning of a measurement, if there is one.
 pub fn advice(warning: &Warning, measurement: &Measurement) -> Option<String> {
     let frequency = measurement.machine.frequency.as_ref();
     let may_hold = frequency.is_some_and(|frequency| frequency.held.is_none());
@@ -14,33 +14,37 @@ pub fn advice(warning: &Warning, measurement: &Measurement) -> Option<String> {
         Warning::FirstRunSlow { state, earlier_starts, causes, .. } => {
             first_run(*state, *earlier_starts, causes, may_hold)
         }
-        Warning::Interference { .. } => "measure while nothing else reads; more runs do not average it out".to_owned(),
-        Warning::ProcessorsBusy { .. } => "end what else computes (`top` shows it), and measure again".to_owned(),
+        Warning::Interference { .. } => {
+            "measure while no other program reads; more runs do not average it out".to_owned()
+        }
+        Warning::ProcessorsBusy { .. } => "end other busy programs (see `top`), and measure again".to_owned(),
         Warning::TimeStolen { .. } => STOLEN.to_owned(),
-        Warning::AnotherMeasuring => "measure one after the other: each was timed with the other running".to_owned(),
-        Warning::FrequencyVaries { .. } => "--fixed-frequency holds it while measuring (as root)".to_owned(),
+        Warning::AnotherMeasuring => {
+            "do not measure at the same time: each was timed with the other running".to_owned()
+        }
+        Warning::FrequencyVaries { .. } => "fix it while measuring with --fixed-frequency (as root)".to_owned(),
         Warning::FrequencyNotHeld { .. } => {
-            "stop what else sets it (tuned, power-profiles-daemon, thermald), and measure again".to_owned()
+            "stop the service that sets it (tuned, power-profiles-daemon, thermald), and measure again".to_owned()
         }
         Warning::Throttled { .. } if may_hold => {
-            "let the machine cool down; with --fixed-frequency (as root) it stays cooler".to_owned()
+            "let the machine cool down; use --fixed-frequency (as root) to keep it cooler".to_owned()
         }
         Warning::Throttled { .. } => "let the machine cool down, and measure fewer runs at a time".to_owned(),
-        Warning::OnBattery => "plug it in, and measure again".to_owned(),
+        Warning::OnBattery => "connect the power supply, and measure again".to_owned(),
         Warning::DecayingCaches { proactive_reclaim: true, .. } => {
             "stop it while measuring, as root: echo off > /sys/kernel/mm/damon/admin/kdamonds/0/state".to_owned()
         }
-        Warning::DecayingCaches { .. } => "end what else needs memory, and measure again".to_owned(),
-        Warning::FailedRuns { .. } => "run it by hand; --show-output shows what it says".to_owned(),
+        Warning::DecayingCaches { .. } => "end other programs that use much memory, and measure again".to_owned(),
+        Warning::FailedRuns { .. } => "run it by hand, or see its output with --show-output".to_owned(),
         Warning::StateUnchecked { .. } => "run as root, or as the owner of the files".to_owned(),
         Warning::ReadsUnknown { .. } => {
-            "what the disks served is known all the same (requests), but by whomever it was asked for".to_owned()
+            "the disks' requests are known nevertheless, but include those of other programs".to_owned()
         }
         _ => return None,
     })
 }
 
-const STOLEN: &str = "measure on a machine that shares its processors with nobody, or when the host has less to do";
+const STOLEN: &str = "measure on a machine with dedicated processors, or when the host is less busy";
 
 fn outliers(samples: &[u32], runs: u32, causes: &[Cause]) -> String {
     let is_explained = |run: &u32| causes.iter().any(|cause| cause.samples.contains(run));
@@ -48,12 +52,12 @@ fn outliers(samples: &[u32], runs: u32, causes: &[Cause]) -> String {
         return by_cause(causes);
     }
     match runs {
-        0 => "more runs (--runs) on an idle machine narrow the interval".to_owned(),
+        0 => "narrow the interval with more runs (--runs) on an idle machine".to_owned(),
         runs if runs >= MANY_RUNS => format!(
-            "after {runs} runs more would change little; look for what happens from time to time: timers, indexers, a \
+            "more than {runs} runs would change little; look for periodic activity: timers, indexers, a \
              program that sometimes updates its own caches"
         ),
-        runs => format!("more runs (--runs {}) on an idle machine narrow the interval", runs.saturating_mul(3)),
+        runs => format!("narrow the interval with more runs (--runs {}) on an idle machine", runs.saturating_mul(3)),
     }
 }
 
@@ -61,7 +65,7 @@ fn by_cause(causes: &[Cause]) -> String {
     if causes.iter().all(|cause| cause.what == Disturbance::Stealing) {
         return STOLEN.to_owned();
     }
-    "end what else runs, and measure again".to_owned()
+    "end other programs, and measure again".to_owned()
 }
 
 fn first_run(state: StartState, earlier_starts: u32, causes: &[Cause], may_hold: bool) -> String {
@@ -70,17 +74,17 @@ fn first_run(state: StartState, earlier_starts: u32, causes: &[Cause], may_hold:
     }
     // All other states begin with dropping every cache of the machine.
     if !matches!(state, StartState::Hot | StartState::Selective) {
-        return "the machine's other programs lost their caches with the first dropping, too, and read them again meanwhile; \
-                the median does not mind one such run"
+        return "other programs lost their caches, too, when they were first dropped, and then read them again; \
+                one such run does not affect the median"
             .to_owned();
     }
     match earlier_starts {
-        0 => "measure again: at its first starts a program may make caches of its own",
+        0 => "measure again: a program may create its own caches at its first starts",
         _ if may_hold => {
-            "it was warm, so something else was not: a service that it talks to, or the processors' frequency after a pause \
+            "it was warm, but something else was not: a service that it uses, or the processors' frequency after a pause \
              (--fixed-frequency, as root)"
         }
-        _ => "it was warm, so something else was not: a service that it talks to, or what else the machine did",
+        _ => "it was warm, but something else was not: a service that it uses, or other activity on the machine",
     }
     .to_owned()
 }
@@ -97,7 +101,7 @@ mod tests {
     fn more_runs_are_advised_only_where_they_help() {
         assert!(outliers(&[3], 10, &[]).contains("--runs 30"));
         assert!(!outliers(&[3], 50, &[]).contains("--runs"));
-        assert_eq!(outliers(&[3], 10, &[cause(Disturbance::Computing, 3)]), "end what else runs, and measure again");
+        assert_eq!(outliers(&[3], 10, &[cause(Disturbance::Computing, 3)]), "end other programs, and measure again");
         assert_eq!(outliers(&[3], 10, &[cause(Disturbance::Stealing, 3)]), STOLEN);
         let half = [cause(Disturbance::Reading, 3)];
         assert!(outliers(&[3, 4], 10, &half).contains("--runs"), "run 4 is not explained");
@@ -105,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_was_warmed_up_is_not_to_be_started_by_hand() {
-        assert!(first_run(StartState::Hot, 0, &[], false).contains("caches of its own"));
+        assert!(first_run(StartState::Hot, 0, &[], false).contains("its own caches"));
         assert!(first_run(StartState::Hot, 1, &[], true).contains("--fixed-frequency"));
         assert!(!first_run(StartState::Hot, 1, &[], false).contains("--fixed-frequency"));
         assert!(first_run(StartState::Cold, 0, &[], true).contains("median"));

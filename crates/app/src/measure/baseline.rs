@@ -1,7 +1,7 @@
-//! What `--against` names: the earlier measurements that a new one may be compared with.
+//! `--against`: the earlier measurements to compare a new one with.
 //!
-//! Found before measuring, so that unknown baselines fail early. Whether they come from the same machine is
-//! known after it.
+//! They are found before measuring, so that unknown baselines fail early. Whether they are of the same machine is checked
+//! after the measurement.
 
 use anyhow::anyhow;
 use coldstart_history::{History, Search, Stored};
@@ -22,7 +22,7 @@ pub(super) struct Session {
     /// Its number in the history; `None` if it comes from a file.
     pub(super) number: Option<i64>,
     pub(super) kept: KeptMeasurement,
-    /// Which of its commands.
+    /// The index of the command in it.
     pub(super) command: usize,
 }
 
@@ -32,7 +32,7 @@ impl Session {
         times(&self.kept.measurement.samples, self.command, state)
     }
 
-    /// Under which conditions these were measured.
+    /// The conditions of these measurements.
     pub(super) fn condition(&self, state: StartState) -> Condition {
         Condition::of(&self.kept.measurement, self.command, state)
     }
@@ -46,20 +46,20 @@ const ALL_STATES: [StartState; 4] = [StartState::Cold, StartState::Boot, StartSt
 
 /// Earlier measurements under one name.
 pub(super) struct Found {
-    /// As it was typed.
+    /// The baseline as typed.
     pub(super) name: String,
     /// Oldest first.
     pub(super) sessions: Vec<Session>,
-    /// Of these only the newest so many count.
+    /// Maximum number of sessions to use, the newest ones.
     most: usize,
-    /// What the user should know of how they were chosen.
+    /// Notes about their selection.
     pub(super) notes: Vec<String>,
 }
 
-/// Finds them.
+/// Finds the sessions.
 ///
 /// # Errors
-/// When there are none, or none of them measured this command to the same readiness.
+/// If there are none, or none measured this command with the same readiness.
 pub(super) fn find(
     baseline: &Baseline,
     history: Option<&History>,
@@ -75,7 +75,7 @@ pub(super) fn find(
         let commands = &kept.measurement.commands;
         let command = match commands.iter().position(|command| command.command_line == command_line) {
             Some(command) => command,
-            // Named on purpose, and there is no doubt which command is meant.
+            // An explicit single measurement is unambiguous.
             None if commands.len() == 1 && !matches!(baseline, Baseline::Last(_)) => 0,
             None => continue,
         };
@@ -92,15 +92,15 @@ pub(super) fn find(
     }
     if sessions.is_empty() {
         let reason = match other_readiness {
-            Some(other) => format!("its readiness was `{other}`, and now it is `{readiness}`"),
-            None => format!("none of its {} is of this command", counted(all as u64, "measurement")),
+            Some(other) => format!("its readiness was `{other}` and is now `{readiness}`"),
+            None => format!("none of its {} measures this command", counted(all as u64, "measurement")),
         };
         return Err(anyhow!("cannot compare with `{name}`: {reason}"))
-            .hint(|| "`coldstart measure --history` lists what was measured");
+            .hint(|| "`coldstart measure --history` lists the measurements");
     }
     if !sessions.iter().any(|session| ALL_STATES.iter().any(|state| session.has(*state))) {
         return Err(anyhow!("cannot compare with `{name}`: it has fewer than {LEAST_RUNS} counted runs in any state"))
-            .hint(|| "its runs failed, or were too few: measure the baseline again");
+            .hint(|| "its runs failed or are too few: measure the baseline again");
     }
     Ok(Found { name, sessions, most, notes })
 }
@@ -120,7 +120,7 @@ fn stored(
     let (name, found, most) = match baseline {
         Baseline::File(file) => {
             let name = printable(file);
-            // A label may look like a path, as names of branches do.
+            // A label may look like a path, as branch names do.
             let labelled = if file.exists() { Vec::new() } else { labelled(&name)? };
             let found = if labelled.is_empty() { vec![(None, read_json(file)?)] } else { labelled };
             (name, found, usize::MAX)
@@ -139,22 +139,22 @@ fn stored(
     if found.is_empty() {
         let what = match baseline {
             Baseline::Last(_) => format!("`{command_line}` has not been measured before"),
-            _ => format!("there is no measurement `{name}` in the history"),
+            _ => format!("no measurement `{name}` in the history"),
         };
         return Err(anyhow!("cannot compare with `{name}`: {what}"))
-            .hint(|| "`coldstart measure --history` lists what was measured; --label names a measurement");
+            .hint(|| "`coldstart measure --history` lists the measurements; set a name with --label");
     }
     Ok((name, found, most))
 }
 
 impl Found {
-    /// Leaves out what cannot be compared: other machines (unless accepted), and what has no state in common.
+    /// Removes sessions that cannot be compared: of other machines (unless accepted), or without a common state.
     ///
-    /// Times of another machine or kernel say nothing of the program, so an alarm would be the machine's: they are left
-    /// out by default, and when nothing remains that is an answer of its own.
+    /// A difference to another machine or kernel is not caused by the program, so these are left out by default. It is an
+    /// error if none remain.
     ///
     /// # Errors
-    /// When nothing is left.
+    /// If none remain.
     pub(super) fn narrow(
         &mut self,
         machine: &Machine,
@@ -177,10 +177,10 @@ impl Found {
                 ))
                 .hint(|| {
                     "measure the baseline again on this machine, or side by side (--compare); \
-                         --accept-other-machine compares all the same"
+                         use --accept-other-machine to compare nevertheless"
                 });
             }
-            let what = if accept_other_machine { "taken in although" } else { "left out because" };
+            let what = if accept_other_machine { "included although" } else { "left out because" };
             self.notes.push(format!("{count} {what} measured on another machine: {difference}"));
         }
         self.sessions.retain(|session| states.iter().any(|state| session.has(*state)));
@@ -190,16 +190,15 @@ impl Found {
                 self.name,
                 states.iter().map(|state| state.name()).collect::<Vec<_>>().join(" and in ")
             ))
-            .hint(|| "--state and --runs must fit those of the baseline");
+            .hint(|| "use --state and --runs as for the baseline");
         }
         Ok(())
     }
 
-    /// Leaves out what was measured under other conditions than `kept`, and then what is older than the newest that are
-    /// asked for.
+    /// Removes sessions measured under other conditions than `kept`, and then all but the newest requested ones.
     ///
     /// # Errors
-    /// When nothing is left.
+    /// If none remain.
     pub(super) fn settle(&mut self, kept: &KeptMeasurement, states: &[StartState]) -> Result<(), AppError> {
         let now = |state| Condition::of(&kept.measurement, 0, state);
         let mut other = None;
@@ -209,7 +208,7 @@ impl Found {
             let is_same = there().any(|state| session.condition(state) == now(state));
             if !is_same {
                 let differs = |state: StartState| {
-                    format!("{state} was {}, and now it is {}", session.condition(state).told(), now(state).told())
+                    format!("{state} was {} and is now {}", session.condition(state).told(), now(state).told())
                 };
                 other = there().next().map(differs);
             }
@@ -227,12 +226,12 @@ impl Found {
         self.sessions.drain(..surplus);
         if self.most != usize::MAX && self.sessions.len() < self.most {
             let there = self.sessions.len();
-            self.notes.push(format!("{} asks for {}, and there are {there}", self.name, self.most));
+            self.notes.push(format!("{} means {}, but only {there} exist", self.name, self.most));
         }
         Ok(())
     }
 
-    /// In words: which they are.
+    /// Describes the sessions.
     pub(super) fn described(&self) -> String {
         let (Some(first), Some(last)) = (self.sessions.first(), self.sessions.last()) else { return self.name.clone() };
         let when = |session: &Session| minute(session.kept.measured_at);
@@ -314,10 +313,8 @@ pub(super) mod tests {
         assert_eq!(several.sessions.len(), 2, "the newest two of those that are alike");
         assert_eq!(
             several.notes,
-            [
-                "2 measurements left out: boot was from `60.pagecache` of 1970-01-01 00:01 UTC, held at 2100 MHz, and now it \
-              is from `60.pagecache` of 1970-01-01 00:01 UTC"
-            ]
+            ["2 measurements left out: boot was from `60.pagecache` of 1970-01-01 00:01 UTC, held at 2100 MHz and is \
+              now from `60.pagecache` of 1970-01-01 00:01 UTC"]
         );
         let error = found(1, &all[3..4]).settle(&now, &states).unwrap_err();
         assert!(format!("{error:?}").contains("boot was from `120.pagecache`"), "{error:?}");

@@ -1,18 +1,17 @@
-//! Under which conditions times were measured, and which times are those of a command in a state.
+//! The conditions of times, and the times of a command in a state.
 
 use coldstart_profile::escaped;
 use coldstart_profile::measurement::{FrequencyRange, Measurement, Sample, StartState};
 use coldstart_view::dates::minute;
 
-/// What must be the same, besides the machine, for times of a state to be compared.
+/// What must match, besides the machine, to compare times of a state.
 #[derive(Clone, Debug)]
 pub(super) struct Condition {
-    /// When the state of the page cache was saved that was brought back, and its pages: what is in it decides, and not
-    /// where the file lies.
+    /// The time and pages of the restored page cache state: its content decides, not the path of the file.
     saved_state: Option<(i64, u64)>,
     /// Its file, to show.
     file: String,
-    /// What the processors' frequency was held at.
+    /// The fixed frequency of the processors.
     held: Option<FrequencyRange>,
 }
 
@@ -35,7 +34,7 @@ impl Condition {
         }
     }
 
-    /// In words, to stand behind a state's name; empty where there is nothing to say.
+    /// Text after a state's name; empty for default conditions.
     pub(super) fn words(&self) -> String {
         let saved = self.saved_state.map(|(at, _)| format!("from `{}` of {} UTC", self.file, minute(at)));
         let megahertz = |kilohertz: u64| kilohertz / 1000;
@@ -46,7 +45,7 @@ impl Condition {
         saved.into_iter().chain(held).collect::<Vec<_>>().join(", ")
     }
 
-    /// The same where nothing is said by silence: "no held frequency".
+    /// The same with text for default conditions: "no held frequency".
     pub(super) fn told(&self) -> String {
         let words = self.words();
         if words.is_empty() { "at no held frequency".to_owned() } else { words }
@@ -59,7 +58,7 @@ pub fn times(samples: &[Sample], command: usize, state: StartState) -> Vec<f64> 
     of.filter_map(Sample::counted_seconds).collect()
 }
 
-/// The states that were measured, in order.
+/// The measured states, in order.
 pub fn measured_states(measurement: &Measurement) -> Vec<StartState> {
     let mut states: Vec<StartState> = Vec::new();
     for summary in &measurement.summaries {

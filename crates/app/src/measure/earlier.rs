@@ -1,4 +1,4 @@
-//! How a measurement stands to the earlier ones of the same program in the same place.
+//! Comparison of a measurement with earlier ones of the same program file.
 
 use coldstart_history::Search;
 use coldstart_measure::statistics::{LEAST_RUNS, median, session_difference};
@@ -7,24 +7,24 @@ use coldstart_profile::measurement::{KeptMeasurement, StartState, Verdict};
 use super::condition::{Condition, measured_states, times};
 use super::store::Store;
 
-/// Of more only the newest are looked at: they are read before each report.
+/// Maximum number of earlier measurements read for a report, the newest ones.
 const MOST: u32 = 50;
 
-/// A state that was measured before.
+/// Earlier measurements of a state.
 #[derive(Clone, Debug)]
 pub struct Earlier {
-    /// What the starts found in the page cache.
+    /// The state of the page cache.
     pub state: StartState,
-    /// How many measurements there were.
+    /// Number of measurements.
     pub count: usize,
     /// The median of their medians, in seconds.
     pub median: f64,
-    /// This measurement against them.
+    /// The comparison with this measurement.
     pub verdict: Verdict,
 }
 
-/// Each state that was measured before, in the same program's file, to the same readiness, on the same machine.
-/// Nothing where there was none, where several commands were measured, or where the history cannot be read just now.
+/// Earlier measurements by state, of the same program file and readiness on the same machine. Empty if there are none, if
+/// several commands were measured, or if the history cannot be read.
 pub(super) fn compared(store: &Store, kept: &KeptMeasurement) -> Vec<Earlier> {
     let ([command], Some(program)) = (kept.measurement.commands.as_slice(), kept.program(0)) else {
         return Vec::new();

@@ -13,22 +13,22 @@ use super::condition::{Condition, measured_states as states, times};
 use super::options::GateOptions;
 use crate::error::{AppError, HintExt};
 
-/// The whole comparison, as `--json` has it.
+/// The whole comparison, as in `--json`.
 #[derive(Debug, Serialize)]
 pub struct Gate {
-    /// What it was compared with.
+    /// The baseline.
     pub baseline: String,
-    /// Numbers of the measurements in the history that it was compared with.
+    /// Numbers of the baseline measurements in the history.
     pub baseline_numbers: Vec<i64>,
-    /// Percent that it may be slower; `None` if nothing depends on it.
+    /// Permitted slowdown in percent; `None` without `--fail-if-slower`.
     pub fail_if_slower: Option<f64>,
-    /// How often the whole gate calls a program slower that is not, in percent.
+    /// The false positive rate of the whole gate, in percent.
     pub error_rate: Option<f64>,
     /// Each state.
     pub states: Vec<StateAnswer>,
-    /// Whether it was shown to be slower than it may be, in some state; `None` if nothing depends on it.
+    /// Whether a slowdown beyond the limit was shown in a state; `None` without `--fail-if-slower`.
     pub is_slower: Option<bool>,
-    /// What the reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -37,40 +37,40 @@ pub struct Gate {
 pub struct StateAnswer {
     /// Index of the command.
     pub command: usize,
-    /// What the command is called.
+    /// The label of the command.
     pub label: String,
-    /// What its starts found in the page cache.
+    /// The state of the page cache.
     pub state: StartState,
     /// The estimate.
     pub ratio: f64,
-    /// 95 %; with a gate, `at_least` stands in for it.
+    /// The 95 % interval; with a gate, see `at_least`.
     pub interval: Option<Interval>,
-    /// By 99 %; `None` with a gate.
+    /// The verdict by the 99 % interval; `None` with a gate.
     pub verdict: Option<Verdict>,
     /// One-sided confidence bound of the ratio.
     pub at_least: Option<f64>,
-    /// What the bound must not exceed.
+    /// The limit for the bound.
     pub limit: Option<f64>,
-    /// The smallest ratio that would have been found with 80 % power.
+    /// The smallest ratio detected with 80 % power.
     pub detectable: Option<f64>,
-    /// The share of the error rate that this state has, in percent.
+    /// This state's share of the error rate, in percent.
     pub error_rate: Option<f64>,
-    /// Whether it is shown to be slower than it may be; `None` without a gate.
+    /// Whether a slowdown beyond the limit is shown; `None` without a gate.
     pub is_slower: Option<bool>,
-    /// Earlier sessions that it rests on.
+    /// Number of earlier sessions used.
     pub sessions: Option<usize>,
-    /// Pairs of runs side by side that it rests on.
+    /// Number of paired runs used.
     pub pairs: Option<usize>,
-    /// By how much sessions differ (standard deviation, as a part of the time): seen, or allowed for.
+    /// The spread of sessions (relative standard deviation), observed or assumed.
     pub session_spread: Option<f64>,
-    /// Whether it is allowed for, because too few sessions tell.
+    /// Whether the spread is assumed, because there are too few sessions.
     pub is_allowance: bool,
 }
 
 /// Compares a measurement's first command with earlier ones.
 ///
 /// # Errors
-/// When no state can be compared.
+/// If no state can be compared.
 pub(super) fn against(kept: &KeptMeasurement, found: &mut Found, options: &GateOptions) -> Result<Gate, AppError> {
     let measurement = &kept.measurement;
     found.settle(kept, &states(measurement))?;
@@ -111,7 +111,7 @@ pub(super) fn against(kept: &KeptMeasurement, found: &mut Found, options: &GateO
 /// Compares each further command with the first, side by side: the first is the baseline, as in all comparisons.
 ///
 /// # Errors
-/// When no state can be compared.
+/// If no state can be compared.
 pub(super) fn within(measurement: &Measurement, options: &GateOptions) -> Result<Gate, AppError> {
     let mut notes = Vec::new();
     let mut sides = Vec::new();
@@ -225,14 +225,14 @@ fn rounds(samples: &[Sample], command: usize, state: StartState) -> Vec<(Option<
     (1..=last).map(|round| (time(0, round), time(command, round))).collect()
 }
 
-/// Where a baseline's program lay elsewhere, that is worth a word: another program may have the same command line.
+/// A note if a baseline's program had another path: another program may have the same command line.
 fn program_note(found: &Found, kept: &KeptMeasurement) -> Option<String> {
     let now = &kept.program(0)?.path;
     let paths = found.sessions.iter().filter_map(|session| Some(&session.kept.program(session.command)?.path));
     let others: Vec<&String> = paths.filter(|path| *path != now).collect();
     let was = others.last()?;
     Some(match (others.len(), found.sessions.len()) {
-        (_, 1) => format!("the program was {was}, and now it is {now}"),
-        (others, all) => format!("in {others} of the {all} measurements the program was {was}, and now it is {now}"),
+        (_, 1) => format!("the program was {was} and is now {now}"),
+        (others, all) => format!("in {others} of the {all} measurements the program was {was} and is now {now}"),
     })
 }

@@ -1,4 +1,4 @@
-//! What was measured before, and how it went over time.
+//! The measured programs, and their times over time.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::error::{AppError, HintExt};
 /// The schema of [`HistoryOutcome`] as JSON.
 pub const SCHEMA: &str = "coldstart.measure-history/1";
 
-/// The programs that were measured, or the measurements of some of them.
+/// The measured programs, or the measurements of some of them.
 #[derive(Clone, Debug, Serialize)]
 pub struct HistoryOutcome {
     /// The programs.
@@ -29,20 +29,20 @@ pub struct HistoryOutcome {
     pub series: Option<Vec<Series>>,
 }
 
-/// A program that was measured.
+/// A measured program.
 #[derive(Clone, Debug, Serialize)]
 pub struct Program {
     /// Program and arguments.
     pub command_line: String,
     /// The program's path when it was last measured, where it is known.
     pub program: Option<String>,
-    /// How often it was measured.
+    /// Number of measurements.
     pub measurements: u64,
     /// When it was last measured, seconds since 1970-01-01 UTC.
     pub last_measured_at: i64,
 }
 
-/// Opens the history that `keeping` names, to read it.
+/// Opens the history of `keeping` for reading.
 ///
 /// # Errors
 /// When there is none, or it cannot be read.
@@ -50,7 +50,7 @@ pub fn open(keeping: &Keeping) -> Result<History, AppError> {
     open_to_read(keeping)
 }
 
-/// The programs that were measured, the last measured first.
+/// The measured programs, most recent first.
 ///
 /// # Errors
 /// When the history cannot be read.
@@ -65,7 +65,7 @@ pub fn programs(history: &History) -> Result<HistoryOutcome, AppError> {
     Ok(HistoryOutcome { programs: Some(programs), series: None })
 }
 
-/// Measurements of the programs that were asked for.
+/// Measurements of the requested programs.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The text by which they were found: a path, or a part of a command line.
@@ -80,7 +80,7 @@ pub struct Found {
 pub fn find(history: &History, wanted: &[u8]) -> Result<Found, AppError> {
     let mut texts = vec![String::from_utf8_lossy(wanted).into_owned()];
     if let Ok(path) = fs::canonicalize(OsStr::from_bytes(wanted)) {
-        // A relative path is not what was kept.
+        // The history has absolute paths.
         texts.push(path_to_text(path.as_os_str().as_bytes()));
     }
     for text in texts {
@@ -90,8 +90,8 @@ pub fn find(history: &History, wanted: &[u8]) -> Result<Found, AppError> {
         }
     }
     let name = escaped(&String::from_utf8_lossy(wanted));
-    Err(anyhow!("no measurement of `{name}` is kept in `{}`", printable(history.path())))
-        .hint(|| "`coldstart measure --history` lists the programs that were measured")
+    Err(anyhow!("no measurement of `{name}` in `{}`", printable(history.path())))
+        .hint(|| "`coldstart measure --history` lists the measured programs")
 }
 
 impl Found {
@@ -106,7 +106,7 @@ impl Found {
         self.stored.iter().map(|stored| (Some(stored.number), &stored.kept)).collect()
     }
 
-    /// Whether a command of a measurement was asked for.
+    /// Whether a command of a measurement matches.
     pub fn is_wanted(&self, kept: &KeptMeasurement, command: usize) -> bool {
         let line = kept.measurement.commands.get(command).map_or("", |command| command.command_line.as_str());
         self.is_of(line, kept.program(command).map(|program| program.path.as_str()))

@@ -1,4 +1,4 @@
-//! What a program is, so that a later measurement can tell whether it still is the same.
+//! The identity of a program, to detect changes in later measurements.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -48,7 +48,7 @@ fn build_id_of_interpreter(first: PathBuf) -> Option<String> {
     None
 }
 
-/// What a script names behind `#!`.
+/// The interpreter after `#!` in a script.
 fn interpreter(bytes: &[u8]) -> Option<PathBuf> {
     ScriptLine::parse(bytes).map(|line| line.interpreter)
 }

@@ -1,6 +1,6 @@
-//! `measure`: find what the program reads, bring the caches into a state, start it, and say how long it took.
+//! `measure`: find the files a program reads, put the caches in a defined state, start it, and time it.
 //!
-//! What may be wrong with the states, the history or the baseline is told first, and not after an hour of measuring.
+//! Errors in the states, the history or the baseline are reported before an hour of measuring, not after it.
 
 mod advice;
 mod baseline;
@@ -42,22 +42,22 @@ use store::Store;
 /// The schema of a measurement as JSON.
 pub const SCHEMA: &str = "coldstart.measure/1";
 
-/// A measurement, and how it stands to what it was held against.
+/// A measurement, and its comparisons.
 #[derive(Debug, Serialize)]
 pub struct MeasureOutcome {
     /// What was measured.
     #[serde(flatten)]
     pub kept: KeptMeasurement,
-    /// Its number in the history, if it was kept.
+    /// Its number in the history, if it was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<i64>,
-    /// The regression gate's answer, if there is a gate and it has one.
+    /// The result of the regression gate, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
-    /// Why the gate has no answer.
+    /// Why the gate has no result.
     #[serde(skip)]
     pub gate_error: Option<AppError>,
-    /// How it stands to earlier measurements, where that was asked for.
+    /// The comparison with earlier measurements, if requested.
     #[serde(skip)]
     pub earlier: Vec<Earlier>,
 }
@@ -73,11 +73,11 @@ impl MeasureOutcome {
     }
 }
 
-/// Measures, keeps the measurement, and holds it against what the gate names. `runs` is told of each run.
+/// Measures, adds the measurement to the history, and runs the gate. `runs` is notified of each run.
 ///
 /// # Errors
-/// When a state, the history, the baseline or a program cannot be used. That a program fails is no error: its runs are in the
-/// outcome, marked. That the gate has no answer stands in the outcome, too: the measurement is not lost.
+/// If a state, the history, the baseline or a program cannot be used. A failing program is not an error: its runs are marked
+/// in the outcome. A gate without a result is in the outcome, too, so that the measurement is not lost.
 pub fn measure(
     options: &MeasureOptions,
     observer: &dyn Observer,
@@ -131,7 +131,7 @@ pub fn measure(
     Ok(MeasureOutcome { kept, number, gate, gate_error, earlier })
 }
 
-/// A command with the files that one start of it was seen to read.
+/// A command with the files that one observed start read.
 ///
 /// # Errors
 /// When the program cannot be started or watched.
@@ -147,7 +147,7 @@ pub fn files_of(working_set: &WorkingSet) -> Vec<PathBuf> {
     regular.map(|file| file.path.clone()).collect()
 }
 
-/// What the commands of a measurement are called: A, B, ..., Z, then numbers.
+/// Labels of the commands of a measurement: A, B, ..., Z, then numbers.
 pub fn labels() -> impl Iterator<Item = String> {
     ('A'..='Z').map(String::from).chain((27..).map(|number: u32| number.to_string()))
 }

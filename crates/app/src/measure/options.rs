@@ -1,4 +1,4 @@
-//! What is to be measured, where it is kept, and what it is held against.
+//! Options of a measurement: commands, states, history and baseline.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,31 +10,31 @@ use coldstart_profile::printable;
 use super::store::path_of;
 use crate::launching::inputs_of;
 
-/// What is to be measured.
+/// The options of a measurement.
 #[derive(Clone, Debug)]
 pub struct MeasureOptions {
     /// The commands; the first is the baseline of the comparisons side by side.
     pub commands: Vec<CommandLine>,
     /// How each is started and waited for.
     pub launch: LaunchOptions,
-    /// States of the caches to start from; empty for the coldest that may be made here, and hot.
+    /// States of the caches; empty for the coldest permitted one, and hot.
     pub states: Vec<StateChoice>,
     /// Counted runs of each command in each state.
     pub runs: u32,
-    /// Hold the processors at their base frequency meanwhile.
+    /// Fix the processors at their base frequency while measuring.
     pub fixed_frequency: bool,
-    /// Where the measurement is kept.
+    /// The history.
     pub keeping: Keeping,
-    /// What to call it: a commit, a version.
+    /// A label, such as a commit or a version.
     pub label: Option<String>,
-    /// What it is held against.
+    /// The baseline and the gate.
     pub gate: GateOptions,
-    /// Look up earlier measurements of the same program, where no gate does.
+    /// Compare with earlier measurements of the same program, if there is no gate.
     pub look_back: bool,
 }
 
 impl MeasureOptions {
-    /// The files that are read, which no output may replace.
+    /// The input files, which no output may replace.
     pub fn inputs(&self) -> Inputs {
         let input = match &self.launch.input {
             Input::File(path) => Some(path.as_path()),
@@ -54,7 +54,7 @@ impl MeasureOptions {
     }
 }
 
-/// Where measurements are kept.
+/// The history of measurements.
 #[derive(Clone, Debug, Default)]
 pub struct Keeping {
     /// The history's file; `None` for the usual one (`coldstart_history::default_path`).
@@ -72,25 +72,25 @@ impl Keeping {
     }
 }
 
-/// What a measurement is held against.
+/// The baseline and the regression gate.
 #[derive(Clone, Debug, Default)]
 pub struct GateOptions {
     /// Earlier measurements.
     pub against: Option<Baseline>,
-    /// Percent that the program may be slower; `None` if nothing depends on it.
+    /// Permitted slowdown in percent; `None` without `--fail-if-slower`.
     pub fail_if_slower: Option<f64>,
-    /// How often the whole gate may call a program slower that is not, in percent.
+    /// The permitted false positive rate of the whole gate, in percent.
     pub error_rate: f64,
     /// Compare with measurements of other machines and kernels, too.
     pub accept_other_machine: bool,
 }
 
-/// Names earlier measurements.
+/// A reference to earlier measurements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Baseline {
     /// All measurements with this label.
     Label(String),
-    /// The last so many of the same command.
+    /// The last N of the same command.
     Last(u32),
     /// The measurement of this number.
     Number(i64),
@@ -107,10 +107,15 @@ impl FromStr for Baseline {
         }
         if let Some(count) = text.strip_prefix("last:") {
             let count = count.parse().ok().filter(|count| (1..=10_000).contains(count));
-            return count.map(Self::Last).ok_or_else(|| "after `last:` stands a number from 1 to 10000".to_owned());
+            return count
+                .map(Self::Last)
+                .ok_or_else(|| "`last:` must be followed by a number from 1 to 10000".to_owned());
         }
         if let Some(number) = text.strip_prefix('#') {
-            return number.parse().map(Self::Number).map_err(|_| "after `#` stands a number of the history".to_owned());
+            return number
+                .parse()
+                .map(Self::Number)
+                .map_err(|_| "`#` must be followed by a number of the history".to_owned());
         }
         // A label may look like anything; a file is one that says so.
         let is_file = text.contains('/') || text.ends_with(".json");
@@ -118,16 +123,16 @@ impl FromStr for Baseline {
     }
 }
 
-/// A label of a measurement: refuses what a [`Baseline`] would take for something else.
+/// Checks a label: refuses text with another meaning as a [`Baseline`].
 ///
 /// # Errors
-/// Why it is none.
+/// Why it is not a valid label.
 pub fn label(text: &str) -> Result<String, String> {
     if text.is_empty() || text.chars().any(char::is_control) {
-        return Err("a label is some text in one line".to_owned());
+        return Err("a label is non-empty text in one line".to_owned());
     }
     if text == "last" || text.starts_with("last:") || text.starts_with('#') {
-        return Err("`last`, `last:N` and `#NUMBER` name measurements without a label".to_owned());
+        return Err("`last`, `last:N` and `#NUMBER` are reserved".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -155,7 +160,7 @@ impl FromStr for StateChoice {
             ("hot", _) => Ok(Self::Hot),
             (_, Some(file)) if !file.is_empty() => Ok(Self::Boot(file.into())),
             ("boot" | "boot=", _) => {
-                Err("`boot` needs the file that `coldstart pagecache save` wrote: boot=FILE".to_owned())
+                Err("`boot` requires a file written by `coldstart pagecache save`: boot=FILE".to_owned())
             }
             _ => Err("expected cold, boot=FILE, selective or hot".to_owned()),
         }

@@ -1,4 +1,4 @@
-//! Every run of measurements as a table of values separated by commas (RFC 4180), with all that is known of it.
+//! All runs of measurements as CSV (RFC 4180).
 
 use coldstart_profile::measurement::{End, KeptMeasurement, Sample, Use};
 
@@ -48,7 +48,7 @@ const COLUMNS: [&str; 37] = [
 /// A row for each run of the commands that `is_wanted` says yes to; each measurement with its number, if it was kept.
 ///
 /// # Errors
-/// When the table cannot be made.
+/// If the table cannot be written.
 pub fn csv(
     all: &[(Option<i64>, &KeptMeasurement)],
     is_wanted: impl Fn(&KeptMeasurement, usize) -> bool,
@@ -63,7 +63,7 @@ pub fn csv(
             writer.write_record(record.iter().map(|field| without_controls(field)))?;
         }
     }
-    let bytes = writer.into_inner().map_err(|error| anyhow::anyhow!("cannot make the table: {}", error.error()))?;
+    let bytes = writer.into_inner().map_err(|error| anyhow::anyhow!("cannot write the table: {}", error.error()))?;
     Ok(String::from_utf8(bytes)?)
 }
 
@@ -102,7 +102,7 @@ fn of_measurement(number: Option<i64>, kept: &KeptMeasurement, command: usize) -
     ]
 }
 
-/// Empty where a figure is not known.
+/// Empty if a figure is unknown.
 fn known(figure: Option<impl ToString>) -> String {
     figure.map(|figure| figure.to_string()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Which states to start from, and what they need.
+//! The states to measure, and their requirements.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::options::StateChoice;
 use crate::error::{AppError, HintExt};
 use crate::observer::Observer;
 
-/// The states chosen, and what is to be brought back for one of them.
+/// The selected states, and the saved state to restore for one of them.
 pub(super) struct States {
     pub(super) states: Vec<StartState>,
     pub(super) saved: Option<SavedState>,
@@ -31,11 +31,11 @@ impl States {
                 StateChoice::Boot(other) => {
                     if let Some(first) = file.replace(other).filter(|first| *first != other) {
                         return Err(anyhow::anyhow!(
-                            "two saved states are given, `{}` and `{}`",
+                            "two saved states given, `{}` and `{}`",
                             first.display(),
                             other.display()
                         ))
-                        .hint(|| "measure once with each; `--against last` compares the two");
+                        .hint(|| "measure once with each, and compare the two with `--against last`");
                     }
                     StartState::Boot
                 }
@@ -52,11 +52,11 @@ impl States {
     }
 }
 
-/// What stands for cold here: everything dropped where that is allowed, else the program's own files evicted, as a note says.
+/// The coldest permitted state: all caches dropped, or else the program's own files evicted, with a note.
 pub fn coldest_state(observer: &dyn Observer) -> StartState {
     if may_start_cold() {
         return StartState::Cold;
     }
-    observer.note("without root the machine's caches cannot be dropped: `selective` stands in for `cold`");
+    observer.note("dropping the machine's caches requires root: using `selective` instead of `cold`");
     StartState::Selective
 }

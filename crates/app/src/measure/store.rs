@@ -1,4 +1,4 @@
-//! Keeping a measurement: the place is tried before measuring, and what was measured is not lost when it fails after.
+//! Adding a measurement to the history: access is checked before measuring, and a later failure does not lose the measurement.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,7 +22,7 @@ use crate::observer::Observer;
 use crate::reading::read;
 use crate::writing::write_file;
 
-/// The largest measurement that is read, in bytes: ten thousand runs take some ten million.
+/// Size limit of a measurement in bytes: ten thousand runs take some ten million.
 const MOST_BYTES: u64 = 32 << 20;
 
 /// Where measurements are to be kept.
@@ -32,24 +32,24 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Tries the place out. Where it may not be written, a note says so and measuring goes on without.
+    /// Checks that the history is writable. If not, the observer gets a note, and measuring continues without it.
     ///
     /// # Errors
-    /// When there is something that is no history of ours, or a damaged one: better now than after measuring.
+    /// If the file is not a history of coldstart, or is damaged: better now than after measuring.
     pub(super) fn try_out(keeping: &Keeping, observer: &dyn Observer) -> Result<Self, AppError> {
         if keeping.nothing {
             return Ok(Self { path: None });
         }
         let Some(path) = path_of(keeping) else {
-            observer.note("this measurement will not be kept: there is no place for it, HOME is not set");
-            observer.hint("--history-file FILE, or COLDSTART_HISTORY, names a place");
+            observer.note("this measurement will not be kept: HOME is not set");
+            observer.hint("name the history with --history-file FILE or COLDSTART_HISTORY");
             return Ok(Self { path: None });
         };
         match History::open(&path) {
             Ok(_) => Ok(Self { path: Some(path) }),
-            // Whoever locks it may be done by then; what cannot be kept then is saved beside it.
+            // The lock may be released by then; otherwise the measurement is saved next to the history.
             Err(error @ HistoryError::Locked { .. }) => {
-                observer.note(&format!("{error}; it is tried again when measuring is done"));
+                observer.note(&format!("{error}; trying again after the measurement"));
                 Ok(Self { path: Some(path) })
             }
             Err(error) if error.is_passing() => {
@@ -66,7 +66,7 @@ impl Store {
         Ok(self.path.as_deref().map_or(Ok(None), History::open_to_read)?)
     }
 
-    /// Keeps a measurement and gives its number. Where that fails, it is saved as a file that a note names.
+    /// Adds a measurement and returns its number. If that fails, it is saved as a file, with a note.
     pub(super) fn keep(&self, kept: &KeptMeasurement, observer: &dyn Observer) -> Option<i64> {
         let path = self.path.as_ref()?;
         match History::open(path).and_then(|mut history| history.add(kept)) {
@@ -92,20 +92,20 @@ pub(super) fn to_read(keeping: &Keeping) -> Result<Option<History>, AppError> {
     Ok(path_of(keeping).map_or(Ok(None), |path| History::open_to_read(&path))?)
 }
 
-/// Opens the history that `keeping` names, to read it.
+/// Opens the history of `keeping` for reading.
 ///
 /// # Errors
 /// When there is no history, or it cannot be read.
 pub(super) fn open_to_read(keeping: &Keeping) -> Result<History, AppError> {
-    let path = path_of(keeping).context("there is no place for a history: HOME is not set");
-    let path = path.hint(|| "--history-file FILE, or COLDSTART_HISTORY, names it")?;
+    let path = path_of(keeping).context("the path of the history is unknown: HOME is not set");
+    let path = path.hint(|| "name it with --history-file FILE or COLDSTART_HISTORY")?;
     let history = History::open_to_read(&path)?;
     history
-        .ok_or_else(|| anyhow!("there is no history `{}`: nothing has been measured yet", printable(&path)))
-        .hint(|| "`coldstart measure -- PROGRAM` measures and begins one; --history-file FILE names another")
+        .ok_or_else(|| anyhow!("no history `{}`: nothing has been measured yet", printable(&path)))
+        .hint(|| "`coldstart measure -- PROGRAM` measures and creates one; name another with --history-file FILE")
 }
 
-/// A file whose measurement was taken into the history.
+/// An imported measurement file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Imported {
     /// The file.
@@ -117,18 +117,18 @@ pub struct Imported {
     pub is_new: bool,
 }
 
-/// Takes what `measure --json` has written into the history. All files are read before any is taken in.
+/// Imports files of `measure --json` into the history. All files are read before any is imported.
 ///
 /// # Errors
-/// When there is no place for a history, a file is no measurement, or the history cannot be written.
+/// If the history's path is unknown, a file is not a measurement, or the history cannot be written.
 pub fn import(keeping: &Keeping, files: &[PathBuf]) -> Result<Vec<Imported>, AppError> {
-    let path = path_of(keeping).context("there is no place for a history: HOME is not set");
-    let path = path.hint(|| "--history-file FILE, or COLDSTART_HISTORY, names it")?;
+    let path = path_of(keeping).context("the path of the history is unknown: HOME is not set");
+    let path = path.hint(|| "name it with --history-file FILE or COLDSTART_HISTORY")?;
     let kept = files.iter().map(|file| read_json(file)).collect::<Result<Vec<_>, _>>()?;
     let mut history = History::open(&path)?;
     let mut imported = Vec::new();
     for (file, kept) in files.iter().zip(&kept) {
-        let added = history.add(kept).hint(|| format!("`{}` was not taken in", printable(file)))?;
+        let added = history.add(kept).hint(|| format!("`{}` was not imported", printable(file)))?;
         let is_new = matches!(added, Added::New(_));
         imported.push(Imported { file: file.clone(), number: added.number(), is_new });
     }
@@ -142,7 +142,7 @@ pub fn import(keeping: &Keeping, files: &[PathBuf]) -> Result<Vec<Imported>, App
 pub(super) fn read_json(file: &Path) -> Result<KeptMeasurement, AppError> {
     let name = || printable(file);
     let bytes = read("", file, MOST_BYTES)?;
-    let no_measurement = || format!("`{}` is no measurement", name());
+    let no_measurement = || format!("`{}` is not a measurement", name());
     let hint = || "`coldstart measure --json` writes one";
     let json: serde_json::Value = serde_json::from_slice(&bytes).with_context(no_measurement).hint(hint)?;
     if json.get("schema").and_then(serde_json::Value::as_str) != Some(SCHEMA) {
@@ -156,7 +156,7 @@ pub(super) fn read_json(file: &Path) -> Result<KeptMeasurement, AppError> {
     Ok(kept)
 }
 
-/// A measurement with what tells what it is one of.
+/// A measurement with the identities of its programs.
 pub(super) fn kept(
     measurement: Measurement,
     label: Option<String>,
@@ -180,12 +180,12 @@ pub(super) fn kept(
     }
 }
 
-/// What the commands' programs are.
+/// The identities of the commands' programs.
 pub(super) fn programs<'a>(commands: impl Iterator<Item = &'a CommandLine>) -> Vec<Option<ProgramIdentity>> {
     commands.map(|command| identity_of(&command.program)).collect()
 }
 
-/// Saves what could not be kept: beside the history, else here, else among temporary files.
+/// Saves a measurement that could not be added: next to the history, or in the current or temporary directory.
 fn rescue(history: &Path, kept: &KeptMeasurement, error: &HistoryError, observer: &dyn Observer) {
     let name = format!("coldstart-{}-{}.json", compact(kept.measured_at), kept.id.get(..8).unwrap_or_default());
     let folders = [history.parent().map(Path::to_owned), std::env::current_dir().ok(), Some(std::env::temp_dir())];
@@ -195,13 +195,13 @@ fn rescue(history: &Path, kept: &KeptMeasurement, error: &HistoryError, observer
         write_file(&OutputTarget::new(&file, kinds::MEASUREMENT, false).ok()?.private(), &bytes).ok()?;
         Some(file)
     };
-    observer.note(&format!("this measurement was not kept in the history: {error}"));
+    observer.note(&format!("this measurement was not added to the history: {error}"));
     match folders.into_iter().flatten().find_map(save) {
         Some(file) => {
             let import = format!("coldstart measure --import {}", shell_word(file.as_os_str()));
-            observer.hint(&format!("it is saved as `{}`; `{import}` takes it in", printable(&file)));
+            observer.hint(&format!("it is saved as `{}`; import it with `{import}`", printable(&file)));
         }
-        None => observer.hint("it could not be saved elsewhere either; --json prints it"),
+        None => observer.hint("it could not be saved elsewhere either; use --json to print it"),
     }
 }
 

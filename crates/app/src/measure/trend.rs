@@ -1,7 +1,7 @@
-//! Stored measurements in rows over time: a pure function.
+//! Stored measurements as time series: a pure function.
 //!
-//! Only what is alike stands in one row: the same command line, readiness and state, on what counts as the same machine,
-//! brought back from the same saved state, at the same held frequency if any.
+//! A series has the same command line, readiness, state and machine, the same restored page cache state, and the same fixed
+//! frequency if any.
 
 use coldstart_history::Stored;
 use coldstart_measure::statistics::{mean, mean_interval, median, session_difference};

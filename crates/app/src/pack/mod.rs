@@ -1,4 +1,4 @@
-//! `pack`: rewrite ELF files so that their relocations take little room, and prove it.
+//! `pack`: rewrite ELF files with compact relocations, and prove it.
 
 mod one;
 mod report;
@@ -18,40 +18,40 @@ use one::Packer;
 pub use one::Done;
 pub use report::{Report, SCHEMA, Total, warnings};
 
-/// What shall be packed, how, and where to.
+/// What to pack, how, and where to.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Files, and directories to walk.
     pub targets: Vec<PathBuf>,
-    /// Whether walks stay in the file system of their root.
+    /// Whether walks stay on one file system.
     pub one_file_system: bool,
     /// Where results go.
     pub place: PlaceOptions,
     /// Whether to plan only: nothing is written.
     pub dry_run: bool,
-    /// Where the file that was there before is kept: a name for the only one, a directory for several.
+    /// Where the original is kept: a path for one, a directory for several.
     pub keep_original: Option<PathBuf>,
     /// The oldest C library that must load the result; `None` for this machine's, and 2.36.
     pub libc_floor: Option<LibcFloor>,
-    /// Whether to leave a hole in the file where bytes cannot leave it.
+    /// Whether to leave a hole in the file if bytes cannot be removed.
     pub sparse: bool,
-    /// Whether DT_SYMENT may go where no other entry of the dynamic table can be spared.
+    /// Whether DT_SYMENT may be removed if no other entry of the dynamic table is spare.
     pub drop_syment: bool,
-    /// Whether the result carries what `unpack` needs.
+    /// Whether the result includes undo data for `unpack`.
     pub undo: bool,
-    /// Whether files may be packed that give rights to whoever runs them.
+    /// Whether to pack set-ID files and files with capabilities.
     pub allow_set_id: bool,
-    /// Whether files may be packed whose signature will not fit any more.
+    /// Whether to pack signed files, which invalidates their signature.
     pub allow_signed: bool,
 }
 
-/// Packs files, several at a time. Each result is written beside its target, proven, and only then put in place.
+/// Packs files in parallel. Each result is written to a temporary file next to its target, proven, and then renamed.
 ///
-/// Once `interrupt` has noted a signal no further file is begun. The observer is told of what cannot be walked; what becomes of
-/// a file, errors included, is in the report.
+/// After a signal to `interrupt` no further file is started. Errors of the walk go to the observer; the result of each file,
+/// errors included, is in the report.
 ///
 /// # Errors
-/// When it cannot be said where results go, or one of them would lie over something that must stay. Nothing is written then.
+/// If no output is given, or a result would replace a file that must not be replaced. Nothing is written in this case.
 pub fn pack(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Report, AppError> {
     let targets = options.targets.as_slice();
     let place = Destination::of("pack", &options.place, targets, options.dry_run)?;

@@ -1,4 +1,4 @@
-//! The work on one file: plan, write, prove, put in place.
+//! Packing one file: plan, write, prove, rename.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use coldstart_sys::file_view::FileView;
 
 use crate::error::AppError;
 use crate::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, write,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, truncated_error, write,
 };
 
 /// How to pack, and where to.
@@ -24,23 +24,23 @@ pub(super) struct Packer {
     pub(super) options: PackOptions,
     pub(super) allowed: Allowed,
     pub(super) place: Destination,
-    /// What a result may replace there.
+    /// The rule for replacing existing files.
     pub(super) rule: Rule,
-    /// The name for the only original, or a directory for several.
+    /// A path for the only original, or a directory for several.
     pub(super) keep_original: Option<Destination>,
     /// Whether a file that cannot be packed any further is copied as it is.
     pub(super) copies_unchanged: bool,
     pub(super) libcs: HostLibcs,
 }
 
-/// What came of a file that could be packed.
+/// The result for a packable file.
 #[derive(Debug)]
 pub enum Done {
-    /// A packed file was put in place.
+    /// Packed.
     Packed(Box<(PackSummary, Replacement<Proof>)>),
-    /// It would be packed; nothing was written.
+    /// Would be packed; nothing was written.
     WouldPack(Box<PackSummary>),
-    /// It is as good as it can be; copied if there had to be a result.
+    /// Nothing to pack; copied if a result was required.
     Nothing(NothingToPack, Option<Box<Replacement<Proof>>>),
 }
 
@@ -77,7 +77,7 @@ impl Packer {
             Err(refusal) => return refused(task, &view, refusal),
             Ok(PackDecision::Nothing(nothing)) => {
                 if view.shrank() {
-                    return Err(shrank(&task.path));
+                    return Err(truncated_error(&task.path));
                 }
                 let copied = if self.copies_unchanged && self.place.is_elsewhere() {
                     let script = Script::identity(file.encoding(), file.size());
@@ -106,7 +106,7 @@ impl Packer {
         }
         if self.place == Destination::Nowhere {
             return if view.shrank() {
-                Err(shrank(&task.path))
+                Err(truncated_error(&task.path))
             } else {
                 Ok(Outcome::Done(Done::WouldPack(Box::new(plan.summary))))
             };
@@ -121,29 +121,28 @@ impl Packer {
 }
 
 impl Packer {
-    /// Refuses to put a file in the place of its original that cannot be restored, unless that was asked for.
+    /// Refuses to replace an original with a file that cannot be unpacked, unless requested.
     fn lost(&self, summary: &PackSummary) -> Option<Refused> {
         let is_lost = self.place == Destination::InPlace && self.keep_original.is_none();
         let refused = || Refused {
             code: "no-way-back",
-            reason:
-                "the packed file could not be unpacked: what restores the original takes more than a quarter of what \
+            reason: "the packed file could not be unpacked: its undo data exceeds a quarter of what \
                      packing saves"
-                    .to_owned(),
+                .to_owned(),
             hint: Some(
-                "`--keep-original PATH` keeps the original; `--no-undo` packs the file without a way back".to_owned(),
+                "keep the original with `--keep-original PATH`, or pack without undo data with `--no-undo`".to_owned(),
             ),
         };
         (is_lost && summary.way_back == WayBack::TooLong).then(refused)
     }
 }
 
-/// A refusal, unless what was read of the file is worth nothing.
+/// A refusal, or an error if the file was truncated meanwhile.
 fn refused(task: &Task, view: &FileView, refusal: Refusal) -> Result<Outcome<Done>, AppError> {
-    if view.shrank() { Err(shrank(&task.path)) } else { Ok(Outcome::Refused(refusal.into())) }
+    if view.shrank() { Err(truncated_error(&task.path)) } else { Ok(Outcome::Refused(refusal.into())) }
 }
 
-/// Writes a result; or refuses, because the file breaks rules by itself.
+/// Writes a result, or refuses an inconsistent file.
 fn write_or_refuse(
     writing: &Writing<'_>,
     script: &Script,
@@ -164,7 +163,7 @@ fn loader_here_too_old(libcs: &HostLibcs, file: &ElfFile<'_>) -> Option<Refused>
     let libc = libcs.without_relr(&ObjectFacts::of(file).ok()?)?;
     Some(Refused {
         code: "loader-here-too-old",
-        reason: format!("the loader of this machine's `{}` does not apply DT_RELR", printable(&libc)),
-        hint: Some("if it is for machines with glibc 2.36 or later, say `--min-libc 2.36`".to_owned()),
+        reason: format!("the loader of this machine's `{}` does not support DT_RELR", printable(&libc)),
+        hint: Some("if all target machines have glibc 2.36 or later, use `--min-libc 2.36`".to_owned()),
     })
 }

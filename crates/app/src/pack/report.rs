@@ -1,4 +1,4 @@
-//! What became of all files.
+//! The report on the packed files.
 
 use std::path::Path;
 
@@ -10,40 +10,40 @@ use serde::{Serialize, Serializer};
 use super::one::Done;
 use crate::rewriting::{Destination, Outcome, Passage, Refused, StepSeconds, Task, Worked, link_warnings};
 
-/// The name and version of the report as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.pack/1";
 
-/// What became of all files. It is serialised with a record for each file.
+/// The results of all files. It is serialised with a record for each file.
 #[derive(Debug)]
 pub struct Report {
-    /// Each file that was worked on, in the order in which they were named or found.
+    /// Each processed file, in the order of arguments and walks.
     pub done: Vec<(Task, Worked<Done>)>,
-    /// All files together.
+    /// Totals of all files.
     pub total: Total,
     /// Whether nothing was to be written.
     pub dry_run: bool,
-    /// Whether a single file was named, and nothing else.
+    /// Whether a single file was given, and nothing else.
     pub is_one: bool,
-    /// Where results went.
+    /// The output.
     pub place: Destination,
-    /// Files of directories that hold only another's debug information, by their names; they were passed over.
+    /// Number of separate debug files in directories, skipped by name.
     pub debug_files: u64,
 }
 
-/// All files together.
+/// Totals of all files.
 #[derive(Debug, Default, Serialize)]
 pub struct Total {
-    /// Files that were worked on.
+    /// Processed files.
     pub files: u64,
     /// Those that were packed; with `--dry-run`, that would be.
     pub packed: u64,
-    /// Files that were left as they are.
+    /// Refused files.
     pub refused: u64,
     /// Files in which there was nothing to pack.
     pub nothing: u64,
-    /// Files at which something broke.
+    /// Files with errors.
     pub failed: u64,
-    /// Files that were not begun because a signal asked us to stop.
+    /// Files not started because of a signal.
     pub not_begun: u64,
     /// Size of the packed files before, in bytes.
     pub size_before: u64,
@@ -84,7 +84,7 @@ impl Report {
         self.done.iter().filter_map(|(task, worked)| Some((task, worked.summary()?)))
     }
 
-    /// What the user of the files should know: each caution once, summed up over this many files.
+    /// The cautions, each with its number of files.
     pub fn cautions(&self) -> Vec<(Caution, u64)> {
         let (mut unguarded, mut odd_words, mut odd_files) = (0_u64, 0_u64, 0_u64);
         for caution in self.packed().flat_map(|(_, summary)| &summary.cautions) {
@@ -109,7 +109,7 @@ impl Serialize for Report {
 }
 
 impl Worked<Done> {
-    /// What packing does to it, if it does.
+    /// The summary of packing, if it was or would be packed.
     pub fn summary(&self) -> Option<&PackSummary> {
         match self.done()? {
             Done::Packed(packed) => Some(&packed.0),
@@ -118,7 +118,7 @@ impl Worked<Done> {
         }
     }
 
-    /// What was written, if anything was.
+    /// The replacement, if written.
     pub fn replacement(&self) -> Option<&Replacement<Proof>> {
         match self.done()? {
             Done::Packed(packed) => Some(&packed.1),
@@ -181,7 +181,7 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
     }
 }
 
-/// What is to be said about a file besides its result.
+/// Warnings about a file in addition to its result.
 pub fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
     match worked.replacement() {
         Some(replacement) => link_warnings(task, worked.link_to.as_deref(), replacement),

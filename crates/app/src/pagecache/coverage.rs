@@ -1,10 +1,10 @@
-//! Where in a file its resident pages are, in twentieths of the file.
+//! The position of resident pages in a file, in twentieths.
 
 use coldstart_profile::PageRange;
 
-/// Parts of a file that are told apart.
+/// Number of cells of a file.
 pub const CELLS: usize = 20;
-/// The level of a cell that holds nothing but resident pages. 0 is a cell without any; the levels between show the share.
+/// The level of a fully resident cell. 0 is a cell without resident pages; the levels between show the share.
 pub const ALL: u8 = 8;
 
 /// How much of each twentieth of a file of `file_pages` pages is in `ranges` (in order, not overlapping), from 0 to [`ALL`].

@@ -1,4 +1,4 @@
-//! `pagecache evict`: remove files from the page cache, and say what stayed and why.
+//! `pagecache evict`: remove files from the page cache, and report what remained and why.
 
 use std::cmp::{Ordering, Reverse};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use super::show::JsonResidency;
 use super::{ListOptions, SortKey};
 use crate::observer::Observer;
 
-/// The name and version of the outcome as JSON.
+/// The name and version of the JSON schema.
 pub const EVICT_SCHEMA: &str = "coldstart.pagecache.evict/1";
 
 /// Which files to evict, and how.
@@ -25,13 +25,13 @@ pub struct EvictOptions {
     pub files: FilesOptions,
     /// Which of them are listed.
     pub list: ListOptions,
-    /// Whether changed pages are written to disk first; the kernel does not drop what is not yet written.
+    /// Whether dirty pages are written to disk first; the kernel does not drop them otherwise.
     pub write_first: bool,
-    /// Whether directory entries and inodes of the whole machine and the metadata blocks of the files' file systems go, too.
+    /// Whether to evict all unused directory entries and inodes, and the metadata blocks of the files' file systems, too.
     pub metadata: bool,
 }
 
-/// What went, and what stayed.
+/// The result of an eviction.
 #[derive(Debug, Serialize)]
 pub struct Evictions {
     /// Bytes of a page.
@@ -42,31 +42,31 @@ pub struct Evictions {
     pub files_omitted: u64,
     /// All of them.
     pub total: EvictTotal,
-    /// What was not looked at.
+    /// The skipped files.
     pub passed_over: Passed,
-    /// Files and directories that could not be read; the observer was told of each.
+    /// Number of unreadable files and directories; each was reported to the observer.
     pub errors: u64,
-    /// What became of metadata, if that was asked for.
+    /// The result for metadata, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Vec<MetadataWay>>,
 }
 
 impl Evictions {
-    /// Whether nothing is known to have stayed, and all is known.
+    /// Whether all pages are known to be evicted.
     pub fn is_complete(&self) -> bool {
         let is_refused = |ways: &Vec<MetadataWay>| ways.iter().any(|way| way.refused.is_some());
         self.total.stayed_files == 0 && self.total.unknown_files == 0 && !self.metadata.as_ref().is_some_and(is_refused)
     }
 }
 
-/// A file and what became of its pages.
+/// A file and its eviction.
 #[derive(Debug)]
 pub struct EvictedFile {
     /// The file.
     pub path: PathBuf,
     /// What was resident before and after.
     pub evicted: Evicted,
-    /// Why something stayed.
+    /// Why pages remained.
     pub stayed: Vec<Stayed>,
 }
 
@@ -76,7 +76,7 @@ impl Serialize for EvictedFile {
         struct File {
             #[serde(flatten)]
             path: JsonPath,
-            /// `null` when the kernel does not tell.
+            /// `null` if unknown.
             gone: Option<bool>,
             before: JsonResidency,
             after: JsonResidency,
@@ -93,10 +93,10 @@ impl Serialize for EvictedFile {
     }
 }
 
-/// All files together.
+/// Totals of all files.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct EvictTotal {
-    /// Files that were asked to go.
+    /// Number of files.
     pub files: u64,
     /// Their size in bytes.
     pub size: u64,
@@ -104,11 +104,11 @@ pub struct EvictTotal {
     pub resident_pages_before: u64,
     /// Their resident pages after.
     pub resident_pages_after: u64,
-    /// Files of which something is known to have stayed.
+    /// Number of files with remaining pages.
     pub stayed_files: u64,
-    /// Files of which the kernel does not tell what stayed; not in the numbers of pages.
+    /// Number of files with unknown residency, not in the page counts.
     pub unknown_files: u64,
-    /// The same, by why.
+    /// The same, by reason.
     #[serde(skip)]
     pub untold: Untold,
 }
@@ -131,7 +131,7 @@ impl EvictTotal {
 
 /// Removes each file once from the page cache. No data is lost.
 ///
-/// The observer is told of what cannot be read.
+/// Unreadable files are reported to the observer.
 pub fn evict(options: &EvictOptions, observer: &dyn Observer) -> Evictions {
     let how = coldstart_pagecache::EvictOptions { write_first: options.write_first };
     let mut total = EvictTotal::default();
@@ -156,7 +156,7 @@ pub fn evict(options: &EvictOptions, observer: &dyn Observer) -> Evictions {
     Evictions { page_size: PAGE_SIZE, files, files_omitted, total, passed_over, errors, metadata }
 }
 
-/// Files of which something stayed come first, unless another order is asked for: they are the news.
+/// Files with remaining pages come first by default.
 fn compare(sort: Option<SortKey>, left: &EvictedFile, right: &EvictedFile) -> Ordering {
     let by_path = || left.path.as_os_str().cmp(right.path.as_os_str());
     let descending = |key: fn(&EvictedFile) -> u64| Reverse(key(left)).cmp(&Reverse(key(right))).then_with(by_path);

@@ -1,4 +1,4 @@
-//! `pagecache evict --metadata`: what went beside the files themselves.
+//! `pagecache evict --metadata`: evicting metadata.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ impl Places {
         }
     }
 
-    /// Evicts directory entries, inodes and metadata blocks. Last of all: looking at a file brings its inode back.
+    /// Evicts directory entries, inodes and metadata blocks. This comes last, because examining a file loads its inode again.
     pub(super) fn evict(self) -> Vec<MetadataWay> {
         let mut eviction = MetadataEviction::for_files(self.0.into_iter().map(|(_, path)| path));
         eviction.all_ways().into_iter().map(MetadataWay::from).collect()
     }
 }
 
-/// One way of evicting metadata, and what came of it.
+/// One method of evicting metadata, and its result.
 #[derive(Debug, Serialize)]
 pub struct MetadataWay {
     /// "entries" or the device's path.
@@ -36,7 +36,7 @@ pub struct MetadataWay {
     pub before: Option<u64>,
     /// How many are left.
     pub after: Option<u64>,
-    /// Why it was not gone.
+    /// Why it failed.
     pub refused: Option<String>,
 }
 

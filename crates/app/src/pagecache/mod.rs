@@ -1,4 +1,4 @@
-//! `pagecache`: see and change what of files is in memory.
+//! `pagecache`: show and change which pages of files are resident.
 
 mod coverage;
 mod evict;

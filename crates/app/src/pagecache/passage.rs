@@ -1,4 +1,4 @@
-//! Going over the files that were asked for: the walk, its errors, and what went by.
+//! Walking over the given files, with errors and skipped files.
 
 use std::path::PathBuf;
 
@@ -12,11 +12,11 @@ use crate::observer::Observer;
 pub struct FilesOptions {
     /// Files, block devices, or directories to walk; symbolic links are followed only when named here.
     pub paths: Vec<PathBuf>,
-    /// Whether walks stay in the file system of their root.
+    /// Whether walks stay on one file system.
     pub one_file_system: bool,
 }
 
-/// What went by without being looked at.
+/// Numbers of skipped files.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Passed {
     /// Further names of files already seen.
@@ -27,12 +27,12 @@ pub struct Passed {
     pub special_files: u64,
     /// Directories such as /proc, whose files have no pages.
     pub kernel_state: u64,
-    /// Went away meanwhile.
+    /// Removed meanwhile.
     pub vanished: u64,
 }
 
-/// Does `work` for each file once. The observer is told of errors, which do not end the passage. Gives what went
-/// by, and the number of errors.
+/// Runs `work` for each file once. Errors go to the observer and do not end the walk. Returns the skipped files and the
+/// number of errors.
 pub(super) fn over_files<T>(
     options: &FilesOptions,
     observer: &dyn Observer,
@@ -64,7 +64,7 @@ pub(super) fn over_files<T>(
     (Passed { seen_before, symbolic_links, special_files, kernel_state, vanished: vanished + early }, errors)
 }
 
-/// Files of which the kernel does not tell what is resident, by why.
+/// Numbers of files with unknown residency, by reason.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Untold {
     /// For lack of permission.
@@ -87,7 +87,7 @@ impl Untold {
         self.not_permitted + self.unsupported + self.too_large
     }
 
-    /// Those for one reason.
+    /// The number for one reason.
     pub fn of(&self, unknown: Unknown) -> u64 {
         match unknown {
             Unknown::NotPermitted => self.not_permitted,

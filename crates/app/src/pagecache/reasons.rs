@@ -1,4 +1,4 @@
-//! Why pages stayed, as data for scripts.
+//! Why pages remained, as data for scripts.
 
 use coldstart_pagecache::{Holder, Stayed};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `pagecache restore`: a saved state brought back, and how close it came.
+//! `pagecache restore`: restore a saved state, and report how close the result is.
 
 use std::path::Path;
 
@@ -8,22 +8,22 @@ use serde::{Serialize, Serializer};
 
 use crate::error::AppError;
 
-/// The name and version of the outcome as JSON.
+/// The name and version of the JSON schema.
 pub const RESTORE_SCHEMA: &str = "coldstart.pagecache.restore/1";
 
-/// A state that was brought back.
+/// A restored state.
 #[derive(Debug)]
 pub struct Restoration {
-    /// The state that was asked for.
+    /// The saved state.
     pub saved: SavedPageCache,
-    /// What came of it.
+    /// Its outcome.
     pub restored: Restored,
 }
 
-/// Brings a saved state back. With `drop`, everything is dropped from the page cache before, for the whole machine.
+/// Restores a saved state. With `drop`, the page cache of the whole machine is dropped first.
 ///
 /// # Errors
-/// When the file is no saved state, or the page cache cannot be dropped.
+/// If the file is not a saved state, or the page cache cannot be dropped.
 pub fn restore(file: &Path, drop: bool) -> Result<Restoration, AppError> {
     let saved = SavedPageCache::read(file)?;
     let options = RestoreOptions { drop, ..RestoreOptions::default() };

@@ -1,4 +1,4 @@
-//! `pagecache save`: what the page cache holds, written to a file.
+//! `pagecache save`: write the state of the page cache to a file.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::kinds;
 use crate::observer::Observer;
 use crate::writing::{try_out, write_file};
 
-/// The name and version of the outcome as JSON.
+/// The name and version of the JSON schema.
 pub const SAVE_SCHEMA: &str = "coldstart.pagecache.save/1";
 
 /// What to save, and where to.
@@ -24,9 +24,9 @@ pub struct SaveOptions {
     pub file: PathBuf,
     /// Files or directories to walk; none for every file system on storage.
     pub paths: Vec<PathBuf>,
-    /// Whether walks stay in the file system of their root.
+    /// Whether walks stay on one file system.
     pub one_file_system: bool,
-    /// Whether a file may be replaced that is no earlier saved state.
+    /// Whether to replace a file that is not a saved state.
     pub force: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct Saved {
     pub file: PathBuf,
     /// What is in it.
     pub state: SavedPageCache,
-    /// What is not in it.
+    /// What is missing in it.
     pub notes: SaveNotes,
 }
 
@@ -53,9 +53,9 @@ pub enum Saving {
 /// Saves which pages are resident. The file is written when all is known; a signal that `interrupt` notes ends the walk.
 ///
 /// # Errors
-/// When the file may not be written, or the kernel does not tell what the page cache holds.
+/// If the file cannot be written, or the residency is unknown.
 pub fn save(options: &SaveOptions, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Saving, AppError> {
-    let place = place(options).hint(|| "FILE, the first argument, is what is written; trees to save come behind it")?;
+    let place = place(options).hint(|| "the first argument, FILE, is the output; name the trees to save after it")?;
     let what = coldstart_pagecache::SaveOptions {
         paths: options.paths.clone(),
         one_file_system: options.one_file_system,
@@ -81,11 +81,12 @@ pub fn save(options: &SaveOptions, interrupt: &Interrupt, observer: &dyn Observe
     Ok(Saving::Saved(Box::new(Saved { file: options.file.clone(), state, notes })))
 }
 
-/// The file's place, tried out.
+/// The output file, checked to be writable.
 fn place(options: &SaveOptions) -> Result<OutputTarget, AppError> {
-    let inputs = options.paths.iter().fold(Inputs::default(), |inputs, path| {
-        inputs.with(format!("`{}`, whose pages are to be saved", printable(path)), path)
-    });
+    let inputs = options
+        .paths
+        .iter()
+        .fold(Inputs::default(), |inputs, path| inputs.with(format!("the saved tree `{}`", printable(path)), path));
     let place = OutputTarget::new(&options.file, kinds::SAVED_PAGE_CACHE, options.force)?.not_over(inputs);
     try_out([&place])?;
     Ok(place)

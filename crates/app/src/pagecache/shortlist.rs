@@ -1,4 +1,4 @@
-//! The files worth listing of a walk that may find millions: the first N in some order, in memory for a few times N.
+//! The first N of millions of files in some order, with memory for a few times N.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ pub(super) struct Shortlist<T, C> {
     items: Vec<T>,
     limit: usize,
     compare: C,
-    /// Items that were passed over.
+    /// Number of dropped items.
     omitted: u64,
 }
 

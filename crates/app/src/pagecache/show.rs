@@ -1,4 +1,4 @@
-//! `pagecache show`: how much of files is resident, and where in them.
+//! `pagecache show`: how much of each file is resident, and where.
 
 use std::cmp::{Ordering, Reverse};
 use std::path::PathBuf;
@@ -13,17 +13,17 @@ use super::shortlist::Shortlist;
 use super::{ListOptions, SortKey};
 use crate::observer::Observer;
 
-/// The name and version of the outcome as JSON.
+/// The name and version of the JSON schema.
 pub const SHOW_SCHEMA: &str = "coldstart.pagecache.show/1";
 
-/// Which files to look at, and what to tell of them.
+/// Which files to examine, and what to report.
 #[derive(Clone, Debug, Default)]
 pub struct ShowOptions {
     /// Which files.
     pub files: FilesOptions,
     /// Which of them are listed.
     pub list: ListOptions,
-    /// Whether to tell where in each file resident pages are, roughly.
+    /// Whether to report the approximate position of resident pages in each file.
     pub coverage: bool,
     /// Whether to keep the runs of resident pages; there may be very many.
     pub ranges: bool,
@@ -40,13 +40,13 @@ pub struct Shown {
     pub files_omitted: u64,
     /// All of them.
     pub total: ShowTotal,
-    /// What was not looked at.
+    /// The skipped files.
     pub passed_over: Passed,
-    /// Files and directories that could not be read; the observer was told of each.
+    /// Number of unreadable files and directories; each was reported to the observer.
     pub errors: u64,
 }
 
-/// A file and what is resident of it.
+/// A file and its residency.
 #[derive(Debug)]
 pub struct ShownFile {
     /// The file.
@@ -85,7 +85,7 @@ impl Serialize for ShownFile {
     }
 }
 
-/// All files together.
+/// Totals of all files.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ShowTotal {
     /// Files that were looked at.
@@ -98,15 +98,15 @@ pub struct ShowTotal {
     pub resident_pages: u64,
     /// The same in bytes.
     pub resident_bytes: u64,
-    /// Files of which the kernel does not tell; their pages are in `file_pages` and not in `resident_pages`.
+    /// Number of files with unknown residency; their pages are in `file_pages` but not in `resident_pages`.
     pub unknown_files: u64,
-    /// The same, by why.
+    /// The same, by reason.
     #[serde(skip)]
     pub untold: Untold,
     /// Files of file systems that live in memory.
     #[serde(skip)]
     pub in_memory_files: u64,
-    /// Pages of the files of which the kernel tells.
+    /// Pages of files with known residency.
     #[serde(skip)]
     pub known_pages: u64,
 }
@@ -137,14 +137,14 @@ impl ShowTotal {
     }
 }
 
-/// Looks at each file once. Nothing is brought into the page cache.
+/// Examines each file once. Nothing is read into the page cache.
 ///
-/// The observer is told of what cannot be read.
+/// Unreadable files are reported to the observer.
 pub fn show(options: &ShowOptions, observer: &dyn Observer) -> Shown {
     let mut total = ShowTotal::default();
     let by = |left: &ShownFile, right: &ShownFile| compare(options.list.sort, left, right);
     let mut listed = Shortlist::new(options.list.limit, by);
-    // Finding ranges that nobody sees would be wasted.
+    // Ranges are found only if they are shown.
     let detail = if options.ranges || options.coverage { Detail::Ranges } else { Detail::Counts };
     let (passed_over, errors) = over_files(
         &options.files,

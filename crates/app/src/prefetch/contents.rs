@@ -1,4 +1,4 @@
-//! What a plan reads, and what of it no longer holds.
+//! The contents of a plan, and its stale targets.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,25 +9,25 @@ use coldstart_profile::plan::{PlanView, TargetKind};
 use coldstart_view::numbers;
 use serde::Serialize;
 
-/// What a plan amounts to.
+/// The contents of a plan.
 #[derive(Clone, Debug)]
 pub struct PlanContents {
     /// By target: pages and steps.
     pub files: HashMap<u32, (u64, u64)>,
     /// Targets with pages in order of their first step.
     pub order: Vec<u32>,
-    /// Names that are looked up.
+    /// Number of names to look up.
     pub names: u64,
     /// Bytes that are read.
     pub bytes: u64,
-    /// Targets that changed or are gone since.
+    /// Targets that have changed or are missing.
     pub stale: Vec<(u32, TargetOutcome)>,
-    /// Targets that this user may not read.
+    /// Targets not readable by this user.
     pub unreadable: u64,
 }
 
 impl PlanContents {
-    /// Counts, and looks at each target as it is now.
+    /// Collects the contents, and checks the current state of each target.
     pub fn gather(plan: &PlanView<'_>) -> Self {
         let mut contents =
             Self { files: HashMap::new(), order: Vec::new(), names: 0, bytes: 0, stale: Vec::new(), unreadable: 0 };
@@ -88,51 +88,51 @@ impl PlanContents {
     }
 }
 
-/// What a plan reads, and what of it no longer holds.
+/// The contents of a plan, and its stale targets.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanOutcome {
-    /// The program that was recorded, and its arguments.
+    /// The recorded program and its arguments.
     pub command: Vec<String>,
-    /// When, in seconds since 1970-01-01 UTC.
+    /// Time of the recording, in seconds since 1970-01-01 UTC.
     pub recorded_at: i64,
-    /// "blocking", before the program starts, or "concurrent", beside it.
+    /// "blocking", before the program starts, or "concurrent", in parallel with it.
     pub strategy: &'static str,
-    /// Threads that read.
+    /// Number of reading threads.
     pub threads: u32,
-    /// What the device took when the plan was made.
+    /// The device's performance at the recording.
     pub device: PlanDevice,
     /// Bytes that are read.
     pub bytes: u64,
     /// Reads that are made.
     pub reads: u64,
-    /// Names that are looked up.
+    /// Number of names to look up.
     pub names: u64,
-    /// The start that was recorded.
+    /// Duration of the recorded start.
     pub recorded_start_seconds: f64,
-    /// A start without anything to read, where it is known.
+    /// Duration of a hot start, if known.
     pub hot_start_seconds: Option<f64>,
-    /// The replay when nothing is cached.
+    /// Predicted duration of the replay from a cold cache.
     pub predicted_replay_seconds: f64,
-    /// A cold start with the plan, where it is known.
+    /// Predicted duration of a cold start with the plan, if known.
     pub predicted_start_seconds: Option<f64>,
     /// Targets with pages, in order of their first step.
     pub files: Vec<PlanFile>,
-    /// Number of targets that changed or are gone since.
+    /// Number of targets that have changed or are missing.
     pub stale_files: usize,
-    /// Number of targets that this user may not read.
+    /// Number of targets not readable by this user.
     pub unreadable_files: u64,
 }
 
-/// What a device takes for reads.
+/// The read performance of a device.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanDevice {
-    /// Of one read.
+    /// Latency of one read.
     pub latency_seconds: f64,
-    /// Of reads in a row.
+    /// Bandwidth of sequential reads.
     pub bytes_per_second: u64,
-    /// Reads that it serves at once.
+    /// Number of reads served in parallel.
     pub parallel: u32,
-    /// Whether it has a head that moves.
+    /// Whether it has a moving head.
     pub seeks: bool,
 }
 
@@ -142,13 +142,13 @@ pub struct PlanFile {
     /// Its path.
     #[serde(flatten)]
     pub path: JsonPath,
-    /// What it is (see [`kind_name`]).
+    /// Its kind (see [`kind_name`]).
     pub kind: &'static str,
-    /// Pages that are read of it.
+    /// Number of pages to read.
     pub pages: u64,
-    /// Reads that are made of it.
+    /// Number of reads.
     pub reads: u64,
-    /// Why it is not prefetched any more, if it is not.
+    /// Why it is no longer prefetched, if stale.
     pub stale: Option<String>,
 }
 
@@ -156,7 +156,7 @@ fn known(duration: Duration) -> Option<f64> {
     (!duration.is_zero()).then_some(duration.as_secs_f64())
 }
 
-/// What a target is, in a word or two.
+/// The kind of a target as text.
 pub fn kind_name(kind: TargetKind) -> &'static str {
     match kind {
         TargetKind::File(_) => "file",
@@ -167,12 +167,12 @@ pub fn kind_name(kind: TargetKind) -> &'static str {
     }
 }
 
-/// Why a target is not prefetched any more.
+/// Why a target is no longer prefetched.
 pub fn stale_reason(outcome: TargetOutcome) -> String {
     match outcome {
         TargetOutcome::Changed { now } => {
-            format!("changed since it was recorded (now {}): not prefetched", numbers::bytes(now.size))
+            format!("changed since the recording (now {}): not prefetched", numbers::bytes(now.size))
         }
-        _ => "gone, or not a file of the kind that was recorded: not prefetched".to_owned(),
+        _ => "missing, or of another file type than recorded: not prefetched".to_owned(),
     }
 }

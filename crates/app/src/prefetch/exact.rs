@@ -1,7 +1,7 @@
 //! `coldstart prefetch record --exact`: one traced start, two plans of it, and the better one.
 //!
-//! What a newcomer would not guess: the plan of the used pages is not always taken. It reads less, but on some devices no
-//! less time; then the plan of the cached pages serves as well, and another start's other pages better.
+//! Not obvious: the plan of the used pages is not always better. It reads less, but on some devices takes as long; then the
+//! plan of the cached pages is as fast, and covers more pages that another start may use.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -22,13 +22,13 @@ use serde::Serialize;
 use super::recorder::{PlanRecorder, Planner, RecordedPlan, counted_are, notes_in_words};
 use crate::error::{AppError, HintExt};
 
-/// Traces a start and plans it twice. A program that cannot be traced is recorded the other way.
+/// Traces a start and makes both plans. A program that cannot be traced is recorded without tracing.
 pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, AppError> {
     let (trace, started) = match traced(recorder) {
         Ok(traced) => traced,
         Err(Refusal::NotFollowed(reason)) => {
             let mut recorded = recorder.record()?;
-            let note = format!("the start cannot be traced ({reason}): its pages are those that came into the cache");
+            let note = format!("cannot trace the start ({reason}): all pages read into the cache count as used");
             recorded.notes.insert(0, note);
             return Ok(recorded);
         }
@@ -39,7 +39,7 @@ pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, AppErr
     Ok(planned(&trace, sets, &Planner { strategy: recorder.strategy, hot_start }))
 }
 
-/// Plans from a trace that was recorded before. No program is started, so a hot start's time is not known.
+/// Makes a plan from an existing trace. No program is started, so the duration of a hot start is unknown.
 pub(super) fn record_from(path: &Path, strategy: Option<Strategy>) -> Result<RecordedPlan, AppError> {
     let trace = TraceFile::open(path)
         .and_then(|file| file.read())
@@ -51,13 +51,12 @@ pub(super) fn record_from(path: &Path, strategy: Option<Strategy>) -> Result<Rec
     }
     let sets = traced_working_sets(&trace, TraceAge::Kept);
     if sets.cached.files.is_empty() {
-        return Err(anyhow!("none of the files of the trace `{}` are there as they were", printable(path)))
+        return Err(anyhow!("all files of the trace `{}` are missing or changed", printable(path)))
             .hint(|| "record a new one with `coldstart trace --cold --layers pages,files -- PROGRAM`");
     }
     let mut recorded = planned(&trace, sets, &Planner { strategy, hot_start: None });
     if trace.run.state == StartState::AsIs {
-        let note =
-            "the traced start was not made cold (--cold): what was cached before it counts as far as it was used";
+        let note = "the traced start was not cold (--cold): pages cached before it count only if they were used";
         recorded.notes.push(note.to_owned());
     }
     Ok(recorded)
@@ -77,7 +76,7 @@ impl<E: Into<AppError>> From<E> for Refusal {
     }
 }
 
-/// One start, from cold caches if that is wanted, and when it was launched.
+/// Traces one start, optionally from cold caches; also returns the time of the launch.
 fn traced(recorder: &PlanRecorder<'_>) -> Result<(Trace, SystemTime), Refusal> {
     if !recorder.make_cold {
         return start(recorder, StartState::AsIs);
@@ -88,7 +87,7 @@ fn traced(recorder: &PlanRecorder<'_>) -> Result<(Trace, SystemTime), Refusal> {
     let (learned, _) = start(recorder, StartState::AsIs)?;
     let is_on_disk = |category| !matches!(category, FileCategory::Memory | FileCategory::Metadata);
     for file in learned.files.iter().filter(|file| is_on_disk(file.category)) {
-        // What stays in memory costs this start nothing, and the next one neither.
+        // Errors are ignored: pages that remain in memory cost neither this start nor the next one.
         let _ = evict(&file.path, EvictOptions { write_first: false });
     }
     start(recorder, StartState::FilesEvicted)
@@ -114,7 +113,7 @@ fn start(recorder: &PlanRecorder<'_>, state: StartState) -> Result<(Trace, Syste
     let traced = prepared.record(&|_, _| false).map_err(refusal)?;
     match &traced.launched {
         Some(launched) => recorder.demand_readiness(launched)?,
-        // Which signal it was, the trace does not tell.
+        // The trace does not record the signal number.
         None => return Err(TraceError::Launch(LaunchError::Interrupted { signal: SIGINT }).into()),
     }
     Ok((traced.trace, started))
@@ -125,7 +124,7 @@ fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner) -> Recorde
     notes.extend(notes_in_words(&sets.notes));
     if let Some(first) = sets.changed_files.first() {
         notes.push(format!(
-            "{} left out, changed since the trace was recorded; the first: {}",
+            "{} left out because of changes since the recording; the first: {}",
             counted_are(sets.changed_files.len() as u64, "file"),
             printable(first)
         ));
@@ -144,8 +143,7 @@ fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner) -> Recorde
             RecordedPlan { plan, working_set, choice: Some(choice), notes }
         }
         Err(reason) => {
-            notes
-                .push(format!("which pages the program used is not known ({reason}): they are those that were cached"));
+            notes.push(format!("the used pages are unknown ({reason}): all cached pages count as used"));
             RecordedPlan { plan: cached, working_set: sets.cached, choice: None, notes }
         }
     }
@@ -155,14 +153,14 @@ fn start_notes(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     if run.state == StartState::FilesEvicted {
         notes.push(
-            "without root the system's caches cannot be dropped: the program's own files were evicted instead, and \
-             the order of pages inside files that it read without mapping them is not known"
+            "dropping the system's caches requires root: the program's own files were evicted instead, and \
+             the order of pages inside files that it read without mapping them is unknown"
                 .to_owned(),
         );
     }
     if run.lost_events > 0 {
         let lost = counted(run.lost_events, "event");
-        notes.push(format!("lost {lost} of the traced start: pages that nothing else tells of are not in the plan"));
+        notes.push(format!("lost {lost} of the traced start: some pages may be missing from the plan"));
     }
     notes
 }
@@ -171,20 +169,20 @@ fn exact_notes(exact: &ExactWorkingSet, pages: PagesSeen) -> Vec<String> {
     let mut notes = Vec::new();
     if exact.by_fault_around || pages != PagesSeen::Each {
         notes.push(
-            "the kernel mapped up to 16 pages, at times more, at each touch of some processes: of the 16 all that were cached count as used"
+            "fault-around was on in some processes: at each touch, all cached pages of the 16 around it count as used"
                 .to_owned(),
         );
     }
     if exact.cached_files > 0 {
         notes.push(format!(
-            "of {} it is not known which pages were used: those that were cached count as used",
+            "the used pages of {} are unknown: all cached ones count as used",
             counted(exact.cached_files, "file")
         ));
     }
     notes
 }
 
-/// The two plans that one was chosen from.
+/// The two plans and the choice.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChoiceSummary {
     /// "exact" or "cached".
@@ -197,16 +195,16 @@ pub struct ChoiceSummary {
     pub cached: ForecastSummary,
 }
 
-/// What a plan is predicted to do.
+/// The forecast for a plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct ForecastSummary {
-    /// Of the pages that the plan is made for, without the gaps that it reads over.
+    /// Number of wanted pages, without gaps that are read over.
     pub used_bytes: u64,
     /// Bytes that it reads.
     pub bytes: u64,
     /// Reads that it makes.
     pub reads: u64,
-    /// With a hot start's time the whole start, else the replay alone.
+    /// The whole start if the duration of a hot start is known, otherwise only the replay.
     pub predicted_seconds: f64,
 }
 
@@ -230,7 +228,7 @@ impl ChoiceSummary {
     }
 }
 
-/// Why one of the two plans was taken.
+/// Why one of the two plans was chosen.
 pub fn why(choice: &Choice) -> String {
     match (choice.taken, choice.used.takes_as_long_as(&choice.cached)) {
         (PlannedPages::Used, _) => "the used pages alone are predicted to be faster",
@@ -254,7 +252,7 @@ mod tests {
         assert_eq!(sets.notes, RecordingNotes::default());
         assert_eq!(
             start_notes(&trace.run),
-            ["lost 123 events of the traced start: pages that nothing else tells of are not in the plan"]
+            ["lost 123 events of the traced start: some pages may be missing from the plan"]
         );
         assert!(start_notes(&Run::default()).is_empty());
     }

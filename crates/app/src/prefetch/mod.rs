@@ -1,4 +1,4 @@
-//! `prefetch`: from one start of a program to a plan of what it reads, and what such a plan does.
+//! `prefetch`: record one start of a program, make a plan of its reads, and replay it.
 
 mod contents;
 mod exact;
@@ -28,20 +28,20 @@ pub use exact::{ChoiceSummary, ForecastSummary, why};
 pub use recorder::{PlanRecorder, RecordedPlan};
 pub use replay::{ReplayOutcome, replay};
 
-/// What to make a plan of, and where to write it.
+/// The source of a plan, and its output.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
     /// Where the plan comes from.
     pub source: PlanSource,
-    /// When to read; `None` as predicted to be faster.
+    /// When to read; `None` for the predicted faster way.
     pub strategy: Option<Strategy>,
-    /// The plan's file; `None`: in the working directory, under the program's name.
+    /// The plan's file; `None` for `PROGRAM.prefetch` in the current directory.
     pub output: Option<PathBuf>,
-    /// Write over a file even if it is no earlier plan.
+    /// Replace a file even if it is not a plan.
     pub force: bool,
 }
 
-/// Where a plan comes from.
+/// The source of a plan.
 #[derive(Clone, Debug)]
 pub enum PlanSource {
     /// A start of a program.
@@ -52,23 +52,23 @@ pub enum PlanSource {
         launching: Launching,
         /// Make the caches cold first.
         make_cold: bool,
-        /// Trace the start, and plan only the pages that the program used, if that is predicted to be faster.
+        /// Trace the start, and plan only the used pages if that is predicted to be faster.
         exact: bool,
     },
-    /// A trace that was recorded before. No program is started.
+    /// An existing trace. No program is started.
     Trace(PathBuf),
 }
 
-/// Makes a plan and writes it. What should be known of how it was made is told as notes, and stands in the outcome, too.
+/// Makes a plan and writes it. Notes about the recording go to the observer and into the outcome.
 ///
 /// # Errors
-/// When the program cannot be started or watched, never becomes ready, the trace does not hold what a plan needs, or the plan
-/// cannot be written.
+/// If the program cannot be started or watched, never becomes ready, the trace lacks a required layer, or the plan cannot be
+/// written.
 pub fn record(options: &RecordOptions, observer: &dyn Observer) -> Result<RecordOutcome, AppError> {
     let named = match (&options.output, &options.source) {
         (Some(path), _) => Some(path.clone()),
         (None, PlanSource::Start { command, .. }) => Some(default_plan_path(command)),
-        // The program's name stands in the trace.
+        // The program's name is in the trace.
         (None, PlanSource::Trace(_)) => None,
     };
     let early = named.map(|path| options.place(&path)).transpose()?;
@@ -85,7 +85,7 @@ pub fn record(options: &RecordOptions, observer: &dyn Observer) -> Result<Record
 }
 
 impl RecordOptions {
-    /// The plan's place, tried out.
+    /// The plan's output, checked to be writable.
     fn place(&self, path: &Path) -> Result<OutputTarget, AppError> {
         let inputs = match &self.source {
             PlanSource::Start { command, launching, .. } => inputs_of([command], launching.input.as_deref()),
@@ -109,7 +109,7 @@ impl RecordOptions {
     }
 }
 
-/// A program's plan unless another place is asked for: in the working directory, under the program's name.
+/// The default output: `PROGRAM.prefetch` in the current directory.
 pub fn default_plan_path(command: &CommandLine) -> PathBuf {
     default_path(Some(&command.program))
 }
@@ -121,10 +121,10 @@ fn default_path(program: Option<&OsString>) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Writes beside the target and renames: a program that starts meanwhile sees the old plan or the new one, whole.
+/// Writes a temporary file and renames it: a program that starts meanwhile sees the complete old or new plan.
 ///
 /// # Errors
-/// When the plan is too large for its format, or cannot be written.
+/// If the plan is too large for its format, or cannot be written.
 pub fn write_plan(place: &OutputTarget, plan: &PrefetchPlan) -> Result<(), AppError> {
     let bytes = plan.to_bytes().with_context(|| format!("cannot write the plan `{}`", printable(place.path())))?;
     write_file(place, &bytes)
@@ -133,33 +133,33 @@ pub fn write_plan(place: &OutputTarget, plan: &PrefetchPlan) -> Result<(), AppEr
 /// Reads a plan's file.
 ///
 /// # Errors
-/// When it cannot be read, or is larger than any plan.
+/// If it cannot be read, or exceeds the size limit.
 pub fn read_plan(path: &Path) -> Result<Vec<u8>, AppError> {
     read("the plan ", path, MOST_BYTES)
 }
 
-/// Checks a plan's bytes, which were read from `path`.
+/// Checks a plan's bytes; `path` is for error messages.
 ///
 /// # Errors
-/// When they are no plan, or a damaged one.
+/// If they are not a plan, or a damaged one.
 pub fn view_plan<'bytes>(path: &Path, bytes: &'bytes [u8]) -> Result<PlanView<'bytes>, AppError> {
     PlanView::read(bytes)
         .with_context(|| format!("cannot use `{}`", printable(path)))
         .hint(|| "record it again with `coldstart prefetch record -- PROGRAM`")
 }
 
-/// A plan that was written.
+/// A written plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecordOutcome {
     /// Its file.
     #[serde(skip)]
     pub path: PathBuf,
-    /// The plan itself, and where it comes from.
+    /// The plan and its origin.
     #[serde(skip)]
     pub recorded: RecordedPlan,
     #[serde(flatten)]
     plan: JsonPath,
-    /// "blocking", before the program starts, or "concurrent", beside it.
+    /// "blocking", before the program starts, or "concurrent", in parallel with it.
     pub strategy: &'static str,
     /// Bytes that it reads.
     pub bytes: u64,
@@ -167,20 +167,20 @@ pub struct RecordOutcome {
     pub reads: u64,
     /// Files of the working set.
     pub files: usize,
-    /// Names that it looks up.
+    /// Number of names to look up.
     pub names: usize,
-    /// The start that was recorded.
+    /// Duration of the recorded start.
     pub recorded_start_seconds: f64,
-    /// A start without anything to read; 0 if that is not known.
+    /// Duration of a hot start; 0 if unknown.
     pub hot_start_seconds: f64,
-    /// A cold start with the plan; 0 if that is not known.
+    /// Predicted duration of a cold start with the plan; 0 if unknown.
     pub predicted_start_seconds: f64,
-    /// What the order of use is known of: "page" or "file".
+    /// Granularity of the known order of use: "page" or "file".
     pub ordered_by: &'static str,
-    /// Of `--exact`: the plans weighed.
+    /// With `--exact`: the two plans compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<ChoiceSummary>,
-    /// What the user should know of how it was recorded.
+    /// Notes about the recording.
     pub notes: Vec<String>,
 }
 

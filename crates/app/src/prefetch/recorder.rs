@@ -1,4 +1,4 @@
-//! From one start to a plan: what it brings into the cache, what the device takes for it, and when to read it.
+//! From one start to a plan: the pages it reads, the device's performance, and when to read.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -22,22 +22,22 @@ pub struct PlanRecorder<'args> {
     pub command: &'args CommandLine,
     /// How it is started and waited for.
     pub options: &'args LaunchOptions,
-    /// When to read; `None` as predicted to be faster.
+    /// When to read; `None` for the predicted faster way.
     pub strategy: Option<Strategy>,
-    /// Make the caches cold before the start that is recorded.
+    /// Make the caches cold before the recorded start.
     pub make_cold: bool,
 }
 
-/// A plan and where it comes from.
+/// A plan and its origin.
 #[derive(Clone, Debug)]
 pub struct RecordedPlan {
     /// The plan.
     pub plan: PrefetchPlan,
-    /// What it was made of.
+    /// The working set of the recorded start.
     pub working_set: WorkingSet,
-    /// The two plans that it was chosen from, where there were two.
+    /// The two plans that it was chosen from, if there were two.
     pub choice: Option<Choice>,
-    /// What the user should know of how it was recorded, a sentence each.
+    /// Notes about the recording, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl PlanRecorder<'_> {
     /// Records a start, measures the device and a hot start, and plans.
     ///
     /// # Errors
-    /// When the program cannot be started or watched, or never becomes ready.
+    /// If the program cannot be started or watched, or never becomes ready.
     pub fn record(&self) -> Result<RecordedPlan, AppError> {
         let mut notes = Vec::new();
         let recording = if self.make_cold { self.record_cold(&mut notes)? } else { self.record_once()? };
@@ -57,20 +57,20 @@ impl PlanRecorder<'_> {
         Ok(RecordedPlan { plan, working_set: recording.working_set, choice: None, notes })
     }
 
-    /// Makes the caches cold by the best means there is, and records.
+    /// Makes the caches cold in the best available way, and records.
     fn record_cold(&self, notes: &mut Vec<String>) -> Result<Recording, AppError> {
         if may_drop_caches() {
             drop_caches().context("cannot drop the caches")?;
             return self.record_once();
         }
         notes.push(
-            "without root the system's caches cannot be dropped: the program's own files were evicted instead, and \
+            "dropping the system's caches requires root: the program's own files were evicted instead, and \
              the order of pages inside a file is not known"
                 .to_owned(),
         );
         let learned = self.record_once()?;
         for file in learned.working_set.files.iter().filter(|file| file.kind != FileKind::BlockDevice) {
-            // What stays in memory is missing from the plan and costs nothing at this start.
+            // Errors are ignored: pages that remain in memory are missing from the plan and cost nothing at this start.
             let _ = evict(&file.path, EvictOptions { write_first: false });
         }
         self.record_once()
@@ -82,8 +82,7 @@ impl PlanRecorder<'_> {
         Ok(recording)
     }
 
-    /// The better of two starts right after another: what remains when nothing is read from the disk. A start that fails
-    /// between others that do not is made again.
+    /// The faster of two consecutive hot starts. A failed start is repeated.
     pub(super) fn hot_start(&self) -> Result<Option<Duration>, AppError> {
         let mut best = None;
         let (mut succeeded, mut failed) = (0, 0);
@@ -106,12 +105,13 @@ impl PlanRecorder<'_> {
         if launched.succeeded() {
             return Ok(());
         }
-        Err(anyhow!("cannot record `{}`: it {}", self.command, launched.end))
-            .hint(|| "run it by hand first; --show-output shows what it says, --ready says when it counts as started")
+        Err(anyhow!("cannot record `{}`: it {}", self.command, launched.end)).hint(
+            || "run it by hand first; see its output with --show-output, and set the readiness condition with --ready",
+        )
     }
 }
 
-/// Hot starts of which the best counts, and as many may fail.
+/// Number of hot starts, of which the fastest counts, and of permitted failures.
 const HOT_STARTS: u32 = 2;
 
 /// From a working set to a plan.
@@ -131,16 +131,13 @@ impl Planner {
         })
     }
 
-    /// Measures the device that holds the largest files; where it cannot be measured, assumes an ordinary SSD and says so.
+    /// Measures the device with the largest files; if that fails, assumes an ordinary SSD and adds a note.
     pub(super) fn device_of(&self, working_set: &WorkingSet, notes: &mut Vec<String>) -> PlannedDevice {
         let regular = |file: &&coldstart_profile::FileUse| file.kind != FileKind::BlockDevice;
         let paths: Vec<PathBuf> = working_set.files.iter().filter(regular).map(|file| file.path.clone()).collect();
         probe_device(&paths).unwrap_or_else(|error| {
             let error = anyhow::Error::new(error);
-            notes.push(format!(
-                "the device could not be measured ({}); the plan assumes an ordinary SSD",
-                sentence(&error)
-            ));
+            notes.push(format!("cannot measure the device ({}); the plan assumes an ordinary SSD", sentence(&error)));
             PlannedDevice { latency: Duration::from_micros(100), bandwidth: 500_000_000, parallel: 8, seeks: false }
         })
     }
@@ -154,24 +151,24 @@ fn now() -> i64 {
 pub(super) fn notes_in_words(notes: &RecordingNotes) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(reason) = &notes.no_fills {
-        words.push(format!("{reason}; pages are planned in order of their files' first opening"));
+        words.push(format!("{reason}; pages are ordered by the first opening of their files"));
     }
     if notes.lost_events > 0 {
-        words.push(format!("{} page-cache events were lost; their pages have no order", notes.lost_events));
+        words.push(format!("lost {} page-cache events; the order of their pages is unknown", notes.lost_events));
     }
     for reason in &notes.no_metadata {
         words.push(format!("metadata blocks are not in the plan: {reason}"));
     }
     if let Some(first) = notes.unknown_files.first() {
         words.push(format!(
-            "{} left out, because what is in memory cannot be told; the first: {first}",
+            "{} left out, because the resident pages are unknown; the first: {first}",
             counted_are(notes.unknown_files.len() as u64, "file")
         ));
     }
     words
 }
 
-/// `1 file is`, `2 files are`: a count that is the subject of what follows.
+/// `1 file is`, `2 files are`: a count as the subject of a sentence.
 pub(super) fn counted_are(count: u64, noun: &str) -> String {
     format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
 }

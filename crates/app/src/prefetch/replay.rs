@@ -1,4 +1,4 @@
-//! A replay without a program, to see what it does.
+//! Replay of a plan without starting a program.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,25 +9,25 @@ use serde::Serialize;
 use super::{read_plan, view_plan};
 use crate::error::AppError;
 
-/// What a replay did.
+/// The result of a replay.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ReplayOutcome {
-    /// Steps of the plan that were done.
+    /// Number of executed steps.
     pub steps: u64,
-    /// Steps that were left out: their files changed, or cannot be read.
+    /// Number of skipped steps: their files have changed or cannot be read.
     pub left_out: u64,
-    /// Bytes that were asked for.
+    /// Requested bytes.
     pub bytes: u64,
-    /// What it took.
+    /// Duration.
     pub seconds: f64,
-    /// What it takes when nothing is cached, as the plan predicts.
+    /// Predicted duration from a cold cache.
     pub predicted_seconds: f64,
 }
 
-/// Replays a plan and waits for its end.
+/// Replays a plan to its end.
 ///
 /// # Errors
-/// When the plan cannot be read, or is none.
+/// If the plan cannot be read or is invalid.
 pub fn replay(path: &Path) -> Result<ReplayOutcome, AppError> {
     let bytes = read_plan(path)?;
     let plan = view_plan(path, &bytes)?;

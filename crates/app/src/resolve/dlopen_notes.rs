@@ -1,7 +1,7 @@
-//! What objects say of libraries that they open later, and whether the loader would find those.
+//! The dlopen notes of objects: which libraries they may open later, and whether the loader would find them.
 //!
-//! `dlopen` searches as the loader does for what the calling object needs. So the search is made by letting each object need
-//! what it says it opens, and following the rules once more.
+//! `dlopen` searches as the loader does for the needed libraries of the calling object. So the names in the notes are added as
+//! needed libraries, and the rules are followed again.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,47 +13,47 @@ use coldstart_startup::{Files, SimulatedStart};
 use super::rules::kind;
 use crate::text::harmless;
 
-/// Everything that the notes of a closure's objects say.
+/// The dlopen notes of a closure.
 #[derive(Debug, Default)]
 pub struct DlopenNotes {
-    /// In the order of loading.
+    /// In load order.
     pub hints: Vec<DlopenHint>,
-    /// Objects with a note that cannot be read, and why.
+    /// Objects with an unreadable note, and the reason.
     pub unreadable: Vec<(usize, String)>,
 }
 
-/// One entry of an object's note.
+/// One entry of an object's dlopen note.
 #[derive(Debug)]
 pub struct DlopenHint {
     /// The object.
     pub object: usize,
-    /// What it says.
+    /// The entry.
     pub entry: DlopenEntry,
-    /// What becomes of each of its names, in their order.
+    /// The search result of each of its names, in order.
     pub alternatives: Vec<Alternative>,
 }
 
-/// One name of an entry.
+/// One name of an entry with its search result.
 #[derive(Debug)]
 pub struct Alternative {
     /// The name.
     pub soname: String,
-    /// The file it leads to; none when the search finds nothing.
+    /// The found file, if any.
     pub found: Option<Found>,
 }
 
-/// What a name leads to.
+/// A found file.
 #[derive(Debug)]
 pub struct Found {
     /// The file.
     pub path: PathBuf,
-    /// By which rule, in words.
+    /// The rule as text.
     pub rule: String,
-    /// The start loads it anyway.
+    /// Whether the start loads it anyway.
     pub is_loaded: bool,
 }
 
-/// Reads the notes of a closure's objects and searches what they name.
+/// Reads the notes of a closure's objects and searches for their names.
 pub(super) fn gather(start: &SimulatedStart, closure: &Closure) -> DlopenNotes {
     let mut gathered = DlopenNotes::default();
     let mut wanted: HashMap<Identity, Vec<Vec<u8>>> = HashMap::new();
@@ -103,7 +103,7 @@ fn search(soname: &str, identity: Option<Identity>, closure: &Closure, wider: &C
     Alternative { soname: soname.to_owned(), found }
 }
 
-/// Files in which objects need what they say they open later.
+/// Files with the names of dlopen notes added as needed libraries.
 struct Wanting<'a> {
     files: &'a Files,
     wanted: HashMap<Identity, Vec<Vec<u8>>>,

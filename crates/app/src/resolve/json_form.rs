@@ -1,7 +1,6 @@
-//! The resolution as `--json` prints it. Objects refer to one another by their number in `objects`.
+//! The resolution as `--json` prints it. Objects are referenced by their index in `objects`.
 //!
-//! Names from files are bytes; where one is no UTF-8, its text holds replacement characters. Paths have the bytes
-//! beside.
+//! Names from files are bytes; invalid UTF-8 becomes replacement characters. For paths, the bytes are included.
 
 use std::path::Path;
 
@@ -76,7 +75,7 @@ struct Object {
     soname: Option<String>,
     rule: &'static str,
     directory: Option<JsonPath>,
-    /// Whose RPATH or RUNPATH it is.
+    /// The owner of the RPATH or RUNPATH.
     rule_of: Option<usize>,
     requester: Option<usize>,
     preloaded: bool,

@@ -1,4 +1,4 @@
-//! Shared objects that a recorded plan or a running process knows of and a start does not load: they were opened later.
+//! Shared objects in a plan or a running process that the start does not load: they were opened later.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,31 +14,31 @@ use crate::error::{AppError, HintExt};
 use crate::prefetch::{read_plan, view_plan};
 use crate::reading::read;
 
-/// The most that is read of a process's map, in bytes: a line takes some hundred, and a process has at most 65,530 mappings
-/// unless the administrator allows more (`vm.max_map_count`).
+/// Size limit of a process's maps in bytes: a line has about a hundred, and a process has at most 65,530 mappings by default
+/// (`vm.max_map_count`).
 const MOST_MAPS: u64 = 64 << 20;
 
-/// A shared object that was opened later.
+/// A shared object opened later.
 #[derive(Debug)]
 pub struct Opened {
-    /// Where it is, as seen from inside the sysroot.
+    /// Its path, as seen from inside the sysroot.
     pub path: PathBuf,
-    /// Its own name, if it has one.
+    /// Its soname, if it has one.
     pub soname: Option<Vec<u8>>,
 }
 
-/// What knows which files a program opens later.
+/// Sources for the files that a program opens later.
 #[derive(Clone, Debug, Default)]
 pub struct LaterSources {
     /// A prefetch plan.
     pub plan: Option<PathBuf>,
-    /// The number of a running process.
+    /// The PID of a running process.
     pub pid: Option<u32>,
     /// A copy of a process's `/proc/PID/maps`.
     pub maps: Option<PathBuf>,
 }
 
-/// The files that the sources name; none when there is no source.
+/// The files in the sources; `None` without a source.
 pub(super) fn gather(sources: &LaterSources) -> Result<Option<Vec<PathBuf>>, AppError> {
     let mut paths = BTreeSet::new();
     if let Some(path) = &sources.plan {
@@ -50,7 +50,7 @@ pub(super) fn gather(sources: &LaterSources) -> Result<Option<Vec<PathBuf>>, App
     if let Some(pid) = sources.pid {
         let maps = read_regular(&ProcessFiles::of(pid).at("maps"), MOST_MAPS);
         let maps = maps.with_context(|| format!("cannot read what process {pid} has mapped"));
-        paths.extend(mapped(&maps.hint(|| "it may have ended; other users' processes need root")?));
+        paths.extend(mapped(&maps.hint(|| "it may have ended; processes of other users require root")?));
     }
     if let Some(path) = &sources.maps {
         paths.extend(mapped(&read("", path, MOST_MAPS)?));
@@ -59,14 +59,14 @@ pub(super) fn gather(sources: &LaterSources) -> Result<Option<Vec<PathBuf>>, App
     Ok(asked.then(|| paths.into_iter().collect()))
 }
 
-/// The files in the text of `maps`, without those that were removed.
+/// The files in the text of `maps`, without deleted ones.
 fn mapped(maps: &[u8]) -> BTreeSet<PathBuf> {
     let paths = parse_maps(maps).into_iter().map(|mapping| mapping.path);
     let is_there = |path: &PathBuf| path.is_absolute() && !path.as_os_str().as_encoded_bytes().ends_with(b" (deleted)");
     paths.filter(is_there).collect()
 }
 
-/// Those of the files that are shared objects and not in the closure.
+/// The shared objects among the files that are not in the closure.
 pub(super) fn not_loaded(paths: &[PathBuf], start: &SimulatedStart, closure: &Closure) -> Vec<Opened> {
     let mut known: HashSet<Identity> = closure.objects.iter().map(|object| object.identity).collect();
     let machine = closure.objects.first().map(|program| (program.facts.machine, program.facts.class));
@@ -77,7 +77,7 @@ pub(super) fn not_loaded(paths: &[PathBuf], start: &SimulatedStart, closure: &Cl
             None => path.clone(),
         };
         let Ok(object) = start.files.object_file(&seen) else { continue };
-        // A plan may hold files of programs that were started on the way.
+        // A plan may contain files of child programs.
         let fits = Some((object.facts.machine, object.facts.class)) == machine;
         if fits && object.kind == ProgramKind::Library && known.insert(object.identity) {
             opened.push(Opened { path: seen, soname: object.facts.soname });

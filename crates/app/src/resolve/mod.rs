@@ -21,38 +21,38 @@ pub use notable::LateDirectory;
 pub use resolution::{Mentions, Resolution};
 pub use rules::kind;
 
-/// The name and version of the answer as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.resolve/1";
 
-/// What shall be resolved, and under which conditions.
+/// What to resolve, and under which conditions.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Programs or libraries: paths, or names on `PATH`.
     pub programs: Vec<PathBuf>,
-    /// Where they are thought to start, and how.
+    /// The conditions of the simulated start.
     pub start: StartOptions,
-    /// What knows which files they open later.
+    /// Sources for the files that they open later.
     pub later: LaterSources,
 }
 
 /// What was found out.
 #[derive(Debug, Serialize)]
 pub struct Answer {
-    /// The programs that could be looked at, in the order in which they were named.
+    /// The programs that could be examined, in argument order.
     pub programs: Vec<Resolution>,
 }
 
 impl Answer {
-    /// Whether each of these programs would start.
+    /// Whether all of them would start.
     pub fn is_complete(&self) -> bool {
         self.programs.iter().all(Resolution::is_complete)
     }
 }
 
-/// Follows the loader's rules for each program. The observer is told of each that cannot be looked at.
+/// Follows the loader's rules for each program. Errors for single programs go to the observer.
 ///
 /// # Errors
-/// When what knows of files that are opened later cannot be read.
+/// If a source for files opened later cannot be read.
 pub fn resolve(options: &Options, observer: &dyn Observer) -> Result<Answer, AppError> {
     let known_later = known_later::gather(&options.later)?;
     let mut programs = Vec::new();

@@ -1,4 +1,4 @@
-//! What a closure holds that its owner may not know: one library twice, one file under two names, directories that come late.
+//! Unusual facts about a closure: duplicate libraries, files with two names, directories late in the search order.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -7,26 +7,26 @@ use coldstart_loader::{FoundBy, Known};
 
 use super::Resolution;
 
-/// Failed probes for each library of a directory, from which on the directory comes late.
+/// Failed probes per library from which a directory counts as late.
 const LATE: usize = 3;
 
-/// A directory in which libraries are found only after others were searched.
+/// A directory whose libraries are found only after many failed probes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LateDirectory {
     /// The directory.
     pub directory: PathBuf,
-    /// The rule that names it.
+    /// The rule for it.
     pub rule: FoundBy,
-    /// Libraries that were found in it after failed probes.
+    /// Libraries found in it after failed probes.
     pub libraries: usize,
-    /// Failed probes before these libraries were found.
+    /// Failed probes for these libraries.
     pub failed: usize,
-    /// Directories, each counted once, that were tried before.
+    /// Number of distinct directories tried before.
     pub directories_before: usize,
 }
 
 impl Resolution {
-    /// Names beside the first under which a file was searched and found again, by object.
+    /// Further names under which a file was searched and found again, by object.
     pub fn other_names(&self) -> Vec<(usize, Vec<Vec<u8>>)> {
         let mut names: BTreeMap<usize, Vec<Vec<u8>>> = BTreeMap::new();
         for request in &self.closure.requests {
@@ -42,7 +42,7 @@ impl Resolution {
         names.into_iter().collect()
     }
 
-    /// Directories that come late, the most expensive first.
+    /// Late directories, most expensive first.
     pub fn late_directories(&self) -> Vec<LateDirectory> {
         let mut late: HashMap<(PathBuf, FoundBy), (usize, usize, usize)> = HashMap::new();
         for (index, object) in self.closure.objects.iter().enumerate() {

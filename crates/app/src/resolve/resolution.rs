@@ -1,4 +1,4 @@
-//! What was found out about one program, and what one wants to look up in it again and again.
+//! The resolution of one program, with indexes for lookups.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -15,27 +15,27 @@ use crate::error::AppError;
 use crate::observer::Observer;
 use crate::starting;
 
-/// The program, everything it loads, and what it may open later.
+/// A program, everything it loads, and what it may open later.
 #[derive(Debug)]
 pub struct Resolution {
-    /// The start that was simulated.
+    /// The simulated start.
     pub start: SimulatedStart,
     /// What it loads.
     pub closure: Closure,
-    /// What its objects say of libraries opened later.
+    /// The dlopen notes of its objects.
     pub notes: DlopenNotes,
-    /// Shared objects that a plan or a process knows and the closure does not hold; none when no source was given.
+    /// Shared objects in a plan or process but not in the closure; `None` if not requested.
     pub opened: Option<Vec<Opened>>,
-    /// The processor's subdirectories that are tried in each directory, each with its slash; the empty one is left out.
+    /// The processor's subdirectories tried in each directory, with a slash; without the empty one.
     subdirectories: Vec<Vec<u8>>,
-    /// By object, the request that brought it in.
+    /// By object, the request that loaded it.
     brought_by: Vec<Option<usize>>,
-    /// By requester and name, the places in the list of failed probes.
+    /// By requester and name, the indices of failed probes.
     failed: HashMap<(usize, Vec<u8>), Vec<usize>>,
 }
 
 impl Resolution {
-    /// Finds the program, follows the loader's rules, and reads the notes of what is loaded.
+    /// Finds the program, follows the loader's rules, and reads the dlopen notes of the loaded objects.
     pub(super) fn find(
         program: &Path,
         options: &StartOptions,
@@ -65,12 +65,12 @@ impl Resolution {
         Ok(Self { start, closure, notes, opened, subdirectories, brought_by, failed })
     }
 
-    /// Whether a start would come through: preloaded objects may be missing.
+    /// Whether a start would succeed. Preloaded objects may be missing.
     pub fn is_complete(&self) -> bool {
         self.closure.stopped.is_none() && self.closure.missing.iter().all(|missing| missing.preload)
     }
 
-    /// The libraries that symbols are looked up in: all objects but the program and its loader.
+    /// All objects except the program and its loader.
     pub fn libraries(&self) -> impl Iterator<Item = &LoadedObject> {
         let objects = self.closure.objects.iter().skip(1);
         objects.filter(|object| object.in_scope && object.found_by != FoundBy::Interpreter)
@@ -81,39 +81,39 @@ impl Resolution {
         self.libraries().count()
     }
 
-    /// The path of an object, as the loader has it.
+    /// The path of an object, as the loader knows it.
     pub fn path(&self, object: usize) -> &Path {
         self.closure.objects.get(object).map(|object| object.path.as_path()).unwrap_or(Path::new(""))
     }
 
-    /// The last part of an object's path, harmless.
+    /// The file name of an object, escaped.
     pub fn file_name(&self, object: usize) -> String {
         let path = self.path(object);
         printable(path.file_name().map_or(path, Path::new))
     }
 
-    /// The request that brought an object in; none for the program, and for a loader that no object needs.
+    /// The request that loaded an object; `None` for the program and a loader that no object needs.
     pub fn brought_by(&self, object: usize) -> Option<&Request> {
         self.closure.requests.get(self.brought_by.get(object).copied().flatten()?)
     }
 
-    /// Whether this request, and no earlier one, brought its object in.
+    /// Whether this request loaded its object, rather than an earlier one.
     pub fn brings_in(&self, request: usize) -> bool {
         let object = self.closure.requests.get(request).and_then(|request| request.object);
         object.is_some_and(|object| self.brought_by.get(object).copied().flatten() == Some(request))
     }
 
-    /// What was tried without success for a name, in order.
+    /// Failed probes for a name, in order.
     pub fn failed_for(&self, requester: usize, needed: &[u8]) -> impl Iterator<Item = &FailedProbe> {
         let places = self.failed.get(&(requester, needed.to_vec()));
         places.into_iter().flatten().filter_map(|place| self.closure.failed_probes.get(*place))
     }
 
-    /// Number of files that were tried before an object was found.
+    /// Number of failed probes before an object was found.
     pub fn failed_before(&self, object: usize) -> usize {
         self.brought_by(object).map_or(0, |request| self.failed_for(request.requester, &request.needed).count())
     }
-    /// The directory on a search list that a file belongs to: its own without the processor's subdirectory.
+    /// The directory on the search list for a file: its parent without the processor's subdirectory.
     pub fn listed_directory(&self, path: &Path) -> PathBuf {
         let parent = path.parent().unwrap_or(path);
         let bytes = [parent.as_os_str().as_bytes(), b"/"].concat();
@@ -127,13 +127,13 @@ impl Resolution {
         }
     }
 
-    /// Requests for an object that came after it was loaded.
+    /// Requests for an object after it was loaded.
     pub fn later_requests(&self, object: usize) -> impl Iterator<Item = &Request> {
         let requests = self.closure.requests.iter().filter(move |request| request.object == Some(object));
         requests.filter(|request| matches!(request.found_by, Some(FoundBy::AlreadyLoaded(_))))
     }
 
-    /// The objects that led to an object, the program first and the object itself last.
+    /// The chain of requesters from the program to an object.
     pub fn chain(&self, object: usize) -> Vec<usize> {
         let mut chain = vec![object];
         while let Some(next) = chain.last().and_then(|last| self.closure.objects.get(*last)?.requester) {
@@ -146,7 +146,7 @@ impl Resolution {
         chain
     }
 
-    /// All that the start has to do with a library: its name, soname or path.
+    /// All occurrences of a library in the start, by name, soname or path.
     pub fn mentions(&self, library: &OsStr) -> Mentions<'_> {
         let wanted = library.as_bytes();
         let is_it = |index: usize, object: &LoadedObject| {
@@ -168,15 +168,15 @@ impl Resolution {
     }
 }
 
-/// Where a library occurs in a start.
+/// The occurrences of a library in a start.
 #[derive(Debug)]
 pub struct Mentions<'a> {
-    /// Objects that are it.
+    /// The loaded objects.
     pub objects: Vec<usize>,
-    /// Requests for it that found nothing.
+    /// Requests that found nothing.
     pub missing: Vec<&'a Missing>,
-    /// The request for it that ends the start.
+    /// The request for which the start fails.
     pub stopped: Option<&'a Stopped>,
-    /// Notes of objects that may open it later.
+    /// dlopen notes that name it.
     pub hints: Vec<&'a DlopenHint>,
 }

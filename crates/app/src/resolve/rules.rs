@@ -2,7 +2,7 @@
 
 use coldstart_loader::{FoundBy, Known};
 
-/// The rule without the owner of its list, for counting.
+/// The rule without the owner of its list.
 pub fn kind(rule: FoundBy) -> &'static str {
     match rule {
         FoundBy::Program => "the program",
@@ -17,7 +17,7 @@ pub fn kind(rule: FoundBy) -> &'static str {
     }
 }
 
-/// The rule as a name that does not change.
+/// The stable name of the rule in JSON.
 pub(super) fn rule_name(rule: FoundBy) -> &'static str {
     match rule {
         FoundBy::Program => "program",
@@ -35,7 +35,7 @@ pub(super) fn rule_name(rule: FoundBy) -> &'static str {
     }
 }
 
-/// The object whose list a rule is.
+/// The object that owns the rule's list.
 pub(super) fn owner(rule: FoundBy) -> Option<usize> {
     match rule {
         FoundBy::Rpath { of } | FoundBy::Runpath { of } => Some(of),

@@ -1,4 +1,4 @@
-//! What to do about a file that cannot be restored as it stands.
+//! Hints for files that cannot be restored as they are.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use coldstart_rewrite::{Change, Refusal};
 use crate::command;
 use crate::rewriting::Refused;
 
-/// The advice for a file that was changed after we had written it, by the name of the edit made last. The commands in it can be
-/// pasted.
-pub fn way_out(path: &Path, change: &Change, edit: Option<&str>) -> String {
+/// The hint for a file that was changed after coldstart wrote it, by the name of its last edit. Its commands are quoted for
+/// a shell.
+pub fn changed_file_hint(path: &Path, change: &Change, edit: Option<&str>) -> String {
     let verb = match edit {
         Some("relr") => Some("unpack"),
         Some("bind") => Some("unbind"),
@@ -20,29 +20,29 @@ pub fn way_out(path: &Path, change: &Change, edit: Option<&str>) -> String {
     match (change, verb) {
         (Change::Appended { size_before, .. }, verb) => {
             let keep =
-                verb.map(|verb| format!("`{}` keeps them behind the restored file; ", undo(verb, "--keep-payload")));
+                verb.map(|verb| format!("`{}` keeps them after the restored file; ", undo(verb, "--keep-payload")));
             let truncate = command::in_prose(&["truncate", "-s", &size_before.to_string()], path);
-            format!("{}`{truncate}` takes the appended bytes away", keep.unwrap_or_default())
+            format!("{}`{truncate}` removes the appended bytes", keep.unwrap_or_default())
         }
         (Change::Edited { .. }, Some(verb)) => {
-            format!("`{}` restores the original without what was changed, if it can", undo(verb, "--discard-changes"))
+            format!("`{}` restores the original without the changes, if possible", undo(verb, "--discard-changes"))
         }
         _ => Refusal::ChangedSince(change.clone()).hint().unwrap_or_default(),
     }
 }
 
-/// The last edit in the file is not the one that shall be taken back.
+/// The refusal if the file's last edit is not the one to undo.
 pub fn other_edit(last: &str) -> Refused {
     let reason = match last {
-        "bind" => "the last edit in it is a binding".to_owned(),
-        "relr" => "the last edit in it is packing".to_owned(),
-        "nix-note" => "the last edit in it is a resolution note for Nix's loader".to_owned(),
-        last => format!("the last edit in it is `{}`", escaped(last)),
+        "bind" => "its last edit is a binding".to_owned(),
+        "relr" => "its last edit is packing".to_owned(),
+        "nix-note" => "its last edit is a resolution note for Nix's loader".to_owned(),
+        last => format!("its last edit is `{}`", escaped(last)),
     };
     Refused { code: "other-edit", reason, hint: taken_back_by(last) }
 }
 
-/// The advice to take an edit of ours back before anything else, by its name in our note.
+/// The hint to undo an edit of coldstart first, by its name in the note.
 pub fn taken_back_by(edit: &str) -> Option<String> {
     let verb = match edit {
         "bind" => "unbind --in-place FILE",
@@ -50,5 +50,5 @@ pub fn taken_back_by(edit: &str) -> Option<String> {
         "nix-note" => "ldcache write --note FILE --remove --in-place",
         _ => return None,
     };
-    Some(format!("`coldstart {verb}` takes that back first"))
+    Some(format!("`coldstart {verb}` undoes that first"))
 }

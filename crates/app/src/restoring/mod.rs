@@ -1,4 +1,4 @@
-//! What `unpack` and `unbind` share: restore what was there before an edit, byte for byte.
+//! Shared by `unpack` and `unbind`: restore a file as it was before an edit, byte for byte.
 
 mod advice;
 mod report;
@@ -18,73 +18,73 @@ use crate::kinds;
 use crate::observer::Observer;
 use crate::rewriting::{
     Destination, NotWritten, Outcome, PlaceOptions, Planning, Refused, Rule, Task, Unproven, Worked, Writing, gather,
-    over_tasks, shrank, write_restored,
+    over_tasks, truncated_error, write_restored,
 };
 
-pub use advice::{other_edit, taken_back_by, way_out};
+pub use advice::{changed_file_hint, other_edit, taken_back_by};
 pub use report::{Report, Total, warnings};
 
-/// Which edit is taken back, and by which verb.
+/// The edit to undo, and the verb.
 #[derive(Clone, Copy, Debug)]
 pub struct Taking {
     /// `unpack`.
     pub verb: &'static str,
-    /// The edit's name in our note.
+    /// The edit's name in the note.
     pub edit: &'static str,
-    /// What the file was before: "packed".
+    /// The participle of the edit: "packed".
     pub was: &'static str,
-    /// What was done to it: "packing".
+    /// The noun of the edit: "packing".
     pub doing: &'static str,
-    /// The name and version of the report as JSON.
+    /// The name and version of the JSON schema.
     pub schema: &'static str,
 }
 
-/// What is left to do when a file has been put in place; answers what to tell the user.
+/// Work to do after a file was put in place; returns messages for the user.
 pub type Afterwards<'a> = &'a (dyn Fn(&Task, &ElfFile<'_>) -> Vec<String> + Sync);
 
-/// What shall be restored, and where to.
+/// What to restore, and where to.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Files, and directories to walk.
     pub targets: Vec<PathBuf>,
-    /// Whether walks stay in the file system of their root.
+    /// Whether walks stay on one file system.
     pub one_file_system: bool,
     /// Where results go.
     pub place: PlaceOptions,
-    /// What becomes of a file that was changed after it had been rewritten.
+    /// How to handle a file that was changed after it was rewritten.
     pub changed: ChangedFile,
 }
 
-/// What came of a file that could be restored.
+/// The result for a restorable file.
 #[derive(Debug)]
 pub enum Done {
     /// It was restored.
     Restored(Box<Restored>),
-    /// It holds no note of ours, in a directory.
+    /// A file in a directory without a coldstart note.
     NotOurs,
 }
 
-/// A file that was restored.
+/// A restored file.
 #[derive(Debug)]
 pub struct Restored {
-    /// With the digest of the restored file (BLAKE3, hexadecimal), as the note has it and as it was compared.
+    /// The written file, with its verified digest (BLAKE3, hexadecimal).
     pub replacement: Replacement<Original>,
     /// Size of the rewritten file in bytes.
     pub size_before: u64,
     /// The version that packed it.
     pub packed_by: String,
-    /// Names of the edits that were taken back.
+    /// Names of the undone edits.
     pub edits: Vec<String>,
-    /// What was appended to it, and is kept.
+    /// The appended payload that is kept.
     pub payload: Option<Payload>,
-    /// What became of what belonged to it.
+    /// Messages about related files.
     pub notes: Vec<String>,
 }
 
-/// Takes an edit back in all files that were named or lie in directories that were.
+/// Undoes an edit in all given files and in the files below given directories.
 ///
 /// # Errors
-/// When it cannot be said where results go, or one of them would lie over something that must stay. Nothing is written then.
+/// If no output is given, or a result would replace a file that must not be replaced. Nothing is written in this case.
 pub fn restore(
     taking: Taking,
     options: &Options,
@@ -128,9 +128,9 @@ impl Restorer<'_> {
         };
         planning.ends();
         let plan = match (plan, other) {
-            _ if view.shrank() => return Err(shrank(&task.path)),
+            _ if view.shrank() => return Err(truncated_error(&task.path)),
             (Ok(plan), _) => plan,
-            // In a directory, it is not meant.
+            // Files found in a directory may be other files.
             (Err(Refusal::NotOurs), _) if !task.is_named => return Ok(Outcome::Done(Done::NotOurs)),
             (Err(_), Some(last)) => return Ok(Outcome::Refused(other_edit(&last))),
             (Err(refusal), None) => return Ok(Outcome::Refused(self.refused(task, refusal))),
@@ -146,7 +146,7 @@ impl Restorer<'_> {
         };
         let replacement = match write_restored(&writing, &plan) {
             Ok(replacement) => replacement,
-            // What was changed cannot be told from what was there: an answer, not a fault.
+            // The change cannot be separated from the edit: a refusal, not an error.
             Err(NotWritten::Unproven(Unproven::NotRestored { source, .. })) => {
                 return Ok(Outcome::Refused(self.refused(task, source)));
             }
@@ -158,7 +158,7 @@ impl Restorer<'_> {
             packed_by: plan.about.coldstart,
             edits: plan.about.edits,
             payload: plan.payload,
-            // What belongs to the file is taken away only where the file itself was replaced.
+            // Related files are removed only if the file itself was replaced.
             notes: match (self.place, parsed) {
                 (Destination::InPlace, Ok(file)) => (self.afterwards)(task, &file),
                 _ => Vec::new(),
@@ -168,7 +168,7 @@ impl Restorer<'_> {
 
     fn refused(&self, task: &Task, refusal: Refusal) -> Refused {
         let hint = match &refusal {
-            Refusal::ChangedSince(change) => Some(way_out(&task.path, change, Some(self.taking.edit))),
+            Refusal::ChangedSince(change) => Some(changed_file_hint(&task.path, change, Some(self.taking.edit))),
             other => other.hint(),
         };
         Refused { hint, ..Refused::from(refusal) }

@@ -1,4 +1,4 @@
-//! What became of the files.
+//! The report on the restored files.
 
 use coldstart_profile::JsonPath;
 use coldstart_rewrite::Payload;
@@ -7,35 +7,35 @@ use serde::{Serialize, Serializer};
 use super::{Done, Restored, Taking};
 use crate::rewriting::{Destination, Outcome, Passage, Refused, StepSeconds, Task, Worked, link_warnings};
 
-/// What became of all files. It is serialised with a record for each file.
+/// The results of all files. It is serialised with a record for each file.
 #[derive(Debug)]
 pub struct Report {
-    /// Which edit was taken back.
+    /// The undone edit.
     pub taking: Taking,
-    /// Each file that was worked on and holds a note of ours, in the order in which they were named or found.
+    /// Each processed file with a coldstart note, in the order of arguments and walks.
     pub done: Vec<(Task, Worked<Done>)>,
-    /// All files together.
+    /// Totals of all files.
     pub total: Total,
-    /// Whether a single file was named, and nothing else.
+    /// Whether a single file was given, and nothing else.
     pub is_one: bool,
-    /// Where results went.
+    /// The output.
     pub place: Destination,
 }
 
-/// All files together.
+/// Totals of all files.
 #[derive(Debug, Default, Serialize)]
 pub struct Total {
-    /// Files that were worked on.
+    /// Processed files.
     pub files: u64,
     /// Files that were restored.
     pub restored: u64,
-    /// Files that were left as they are.
+    /// Refused files.
     pub refused: u64,
-    /// Files at which something broke.
+    /// Files with errors.
     pub failed: u64,
-    /// Files of directories without a note of ours.
+    /// Files in directories without a coldstart note.
     pub not_ours: u64,
-    /// Files that were not begun because a signal asked us to stop.
+    /// Files not started because of a signal.
     pub not_begun: u64,
 }
 
@@ -84,16 +84,16 @@ struct Record<'a> {
     digest: Option<&'a str>,
     /// The version that made the edit.
     packed_by: Option<&'a str>,
-    /// What was appended to the file, and is kept.
+    /// The appended payload that is kept.
     payload: Option<JsonPayload>,
-    /// The edits that were taken back.
+    /// The undone edits.
     edits: Option<&'a [String]>,
     seconds: StepSeconds,
     other_links: u64,
     warnings: Vec<String>,
 }
 
-/// Appended bytes that are kept: where they were, where they are, and how many.
+/// The kept payload: old offset, new offset and size.
 #[derive(Serialize)]
 struct JsonPayload {
     from: u64,
@@ -102,7 +102,7 @@ struct JsonPayload {
 }
 
 impl Worked<Done> {
-    /// What was restored, if it was.
+    /// The restored file, if it was restored.
     pub fn restored(&self) -> Option<&Restored> {
         match self.done()? {
             Done::Restored(restored) => Some(restored),
@@ -139,7 +139,7 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
     }
 }
 
-/// What is to be said about a file besides its result.
+/// Warnings about a file in addition to its result.
 pub fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
     match worked.restored() {
         Some(restored) => link_warnings(task, worked.link_to.as_deref(), &restored.replacement),

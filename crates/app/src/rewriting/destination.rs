@@ -1,4 +1,4 @@
-//! Where the result of each file goes.
+//! The output path of each file.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -10,14 +10,14 @@ use coldstart_profile::printable;
 use super::gather::Task;
 use crate::error::{AppError, HintExt};
 
-/// Where results shall go, as it is asked for.
+/// The output options.
 #[derive(Clone, Debug, Default)]
 pub struct PlaceOptions {
-    /// The new file, or a directory to write below; for several files it is made if it is missing.
+    /// The new file, or a directory to write below; for several files it is created if missing.
     pub output: Option<PathBuf>,
-    /// Whether a file there may be replaced that is no earlier result.
+    /// Whether to replace an existing file that is not an earlier result.
     pub force: bool,
-    /// Whether each result goes in the place of its file.
+    /// Whether each result replaces its file.
     pub in_place: bool,
 }
 
@@ -28,34 +28,32 @@ pub enum Destination {
     InPlace,
     /// The only result is this file.
     File(PathBuf),
-    /// Below this directory, which may have to be made.
+    /// Below this directory, which is created if missing.
     Below(PathBuf),
     /// Nothing is written.
     Nowhere,
 }
 
 impl Destination {
-    /// What the options mean for these targets. `verb` is the verb for advice.
+    /// Evaluates the options for these targets. `verb` is for hints.
     ///
     /// # Errors
-    /// When no output is given, or results would lie over what is worked on.
+    /// If no output is given, or results would replace inputs.
     pub fn of(verb: &str, options: &PlaceOptions, targets: &[PathBuf], dry_run: bool) -> Result<Self, AppError> {
         let Some(output) = &options.output else {
             if dry_run || options.in_place {
                 return Ok(if dry_run { Self::Nowhere } else { Self::InPlace });
             }
-            let dry_run =
-                if ["pack", "bind"].contains(&verb) { "; --dry-run only says what would be done" } else { "" };
-            return Err(anyhow::anyhow!("it is not said where the result goes")).hint(|| {
-                format!("`{verb}` rewrites no file in place without being told: say -o OUT or --in-place{dry_run}")
-            });
+            let dry_run = if ["pack", "bind"].contains(&verb) { "; --dry-run only prints the plan" } else { "" };
+            return Err(anyhow::anyhow!("no output given"))
+                .hint(|| format!("`{verb}` does not rewrite in place by default: use -o OUT or --in-place{dry_run}"));
         };
         if targets.iter().any(|target| target.is_dir() && is_same(target, output)) {
             return Err(anyhow::anyhow!(
-                "`{}` is what is walked, so that results would lie over originals",
+                "the output directory `{}` is also an input: results would replace originals",
                 printable(output)
             ))
-            .hint(|| format!("`{verb} --in-place` does that, and keeps each original until its result is proven"));
+            .hint(|| format!("use `{verb} --in-place`, which keeps each original until its result is proven"));
         }
         if output.is_dir() {
             return Ok(Self::Below(output.clone()));
@@ -66,13 +64,13 @@ impl Destination {
         if exists && !is_one {
             let shown = printable(output);
             return Err(
-                anyhow::anyhow!("`{shown}` is no directory, and the results of several files go below one").into()
+                anyhow::anyhow!("`{shown}` is not a directory; several files require an output directory").into()
             );
         }
         Ok(if is_one && !is_meant_as_directory { Self::File(output.clone()) } else { Self::Below(output.clone()) })
     }
 
-    /// The directory of results, if there is one: what lies in it is not worked on.
+    /// The directory of results, if there is one: files below it are not processed.
     pub fn directory(&self) -> Option<&Path> {
         match self {
             Self::Below(directory) => Some(directory),
@@ -80,7 +78,7 @@ impl Destination {
         }
     }
 
-    /// Where a file's result goes; nothing in place, and when nothing is written.
+    /// The output path of a file; `None` in place, and if nothing is written.
     pub fn target(&self, task: &Task) -> Option<PathBuf> {
         match self {
             Self::InPlace | Self::Nowhere => None,
@@ -89,27 +87,26 @@ impl Destination {
         }
     }
 
-    /// Whether results are written elsewhere than over their originals.
+    /// Whether results are written to other paths than their originals.
     pub fn is_elsewhere(&self) -> bool {
         matches!(self, Self::File(_) | Self::Below(_))
     }
 
-    /// Where a file's result stands, as the user would name it. `link_to` is where the file's path leads, if it is a
-    /// symbolic link.
+    /// The path of a file's result for messages. `link_to` is the target of the file's path, if it is a symbolic link.
     pub fn shown(&self, task: &Task, link_to: Option<&Path>) -> PathBuf {
         self.target(task).unwrap_or_else(|| link_to.unwrap_or(&task.path).to_owned())
     }
 
-    /// Holds that no two results would be one file, that none would lie over its original, and that what stands at their
-    /// places may be replaced by the rule for outputs.
+    /// Checks that no two results have the same path, that none would replace its original, and that existing files at their
+    /// paths may be replaced by the rule for outputs.
     ///
     /// # Errors
-    /// The first that does not hold.
+    /// The first violation.
     pub fn check(&self, verb: &str, tasks: &[Task], rule: &Rule) -> Result<(), AppError> {
         self.check_names(verb, tasks)?;
         for target in tasks.iter().filter_map(|task| self.target(task)) {
             match rule.place(&target).and_then(|place| place.check()) {
-                // Its directory is made when there is a result.
+                // Its directory is created together with the result.
                 Err(OutputError { refusal: OutputRefusal::Io(error), .. })
                     if error.kind() == ErrorKind::NotFound && self.directory().is_some() => {}
                 checked => checked?,
@@ -118,33 +115,30 @@ impl Destination {
         Ok(())
     }
 
-    /// Holds that no two results would be one file, and that none would lie over its original.
+    /// Checks that no two results have the same path, and that none would replace its original.
     ///
     /// # Errors
-    /// The first two results of one name, or the first result over its original.
+    /// The first two results with the same path, or the first that would replace its original.
     pub fn check_names(&self, verb: &str, tasks: &[Task]) -> Result<(), AppError> {
         let mut taken: HashMap<PathBuf, &Task> = HashMap::new();
         for task in tasks {
             let Some(target) = self.target(task) else { continue };
             if is_same(&target, &task.path) {
-                return Err(anyhow::anyhow!("the result would lie over its original `{}`", printable(&task.path)))
-                    .hint(|| {
-                        format!("`{verb} --in-place` does that, and keeps the original until the result is proven")
-                    });
+                return Err(anyhow::anyhow!("the result would replace its original `{}`", printable(&task.path)))
+                    .hint(|| format!("use `{verb} --in-place`, which keeps the original until the result is proven"));
             }
             if let Some(other) = taken.insert(target.clone(), task) {
                 let (one, two) = (printable(&other.path), printable(&task.path));
                 let target = printable(&target);
                 return Err(anyhow::anyhow!("the results of `{one}` and `{two}` would both be `{target}`"))
-                    .hint(|| "name a directory above both, or one after the other with a directory each");
+                    .hint(|| "name a common parent directory, or run once for each with a directory of its own");
             }
         }
         Ok(())
     }
 }
 
-/// What results may replace: the kind of the verb's results, whether `--force` was given, and what is worked on, which they
-/// must not replace.
+/// What results may replace: earlier results of the verb's kind, any file with `--force`, but never the inputs.
 #[derive(Clone, Debug)]
 pub struct Rule {
     kind: OutputKind,
@@ -153,23 +147,23 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// For results made of these files; `force` allows to replace what is no earlier result.
+    /// For results of these files; `force` allows replacing any other file.
     pub fn new(kind: OutputKind, force: bool, tasks: &[Task]) -> Self {
         let inputs = tasks.iter().fold(Inputs::default(), |inputs, task| {
-            inputs.with(format!("`{}`, which is worked on", printable(&task.path)), &task.path)
+            inputs.with(format!("the input `{}`", printable(&task.path)), &task.path)
         });
         Self { kind, force, inputs }
     }
 
-    /// Whether files that are no earlier results may be replaced.
+    /// Whether files other than earlier results may be replaced.
     pub fn is_forced(&self) -> bool {
         self.force
     }
 
-    /// The place of a result.
+    /// The output target of a result.
     ///
     /// # Errors
-    /// When no file can have that name.
+    /// If the name is invalid.
     pub fn place(&self, path: &Path) -> Result<OutputTarget, OutputError> {
         Ok(OutputTarget::new(path, self.kind, self.force)?.not_over(self.inputs.clone()))
     }
@@ -180,8 +174,8 @@ impl Rule {
     }
 }
 
-/// Whether both paths lead to one name in one directory, or one is a link to the other. Two names of one file (hard links)
-/// are not the same: replacing one leaves the other as it is.
+/// Whether both paths are the same directory entry, or one is a symbolic link to the other. Hard links are different:
+/// replacing one leaves the other unchanged.
 fn is_same(one: &Path, other: &Path) -> bool {
     match (one.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,

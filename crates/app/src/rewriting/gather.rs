@@ -1,6 +1,6 @@
-//! From what was typed to the files to work on.
+//! From arguments to the list of files to process.
 //!
-//! All are gathered before the first is written: a walk that goes on meanwhile would meet our own new files.
+//! All are collected before the first is written; otherwise the walk would find new files of this run.
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
@@ -14,38 +14,38 @@ use rayon::prelude::*;
 use crate::observer::Observer;
 use crate::reading::kind_of;
 
-/// A file to work on.
+/// A file to process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Where it is.
     pub path: PathBuf,
-    /// Whether this very file was named, rather than a directory above it.
+    /// Whether the file itself was given, rather than a directory above it.
     pub is_named: bool,
     /// Its path below a directory for results.
     pub below: PathBuf,
 }
 
 impl Task {
-    /// A file that was named itself.
+    /// A given file.
     pub fn named(path: &Path) -> Self {
         let below = path.file_name().map(PathBuf::from).unwrap_or_default();
         Self { path: path.to_owned(), is_named: true, below }
     }
 }
 
-/// What there is to do.
+/// The files to process.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// The files, in the order in which they were named or found.
+    /// The files, in the order of arguments and walks.
     pub tasks: Vec<Task>,
-    /// Whether a directory was among what was named.
+    /// Whether a directory was given.
     pub has_walked: bool,
-    /// Files that hold only another's debug information, by their name.
+    /// Number of separate debug files, recognised by name.
     pub debug_files: u64,
 }
 
-/// Finds the files: those named, whatever they are, and the ELF files below directories, each once. What lies below one
-/// of `results` is passed over. What cannot be walked is told to the observer.
+/// Finds the files: the given ones, of any kind, and the ELF files below directories, each once. Files below `results` are
+/// skipped. Errors of walks go to the observer.
 pub fn gather(
     targets: &[PathBuf],
     one_file_system: bool,
@@ -67,7 +67,7 @@ pub fn gather(
     observer.begin(None);
     for root in directories {
         let real_root = root.canonicalize().unwrap_or_else(|_| root.clone());
-        // With several roots, two may hold files of the same relative path.
+        // With several roots, two may contain files with the same relative path.
         let front = match real_root.file_name() {
             Some(name) if targets.len() > 1 => PathBuf::from(name),
             _ => PathBuf::new(),
@@ -99,7 +99,7 @@ pub fn gather(
                 Ok(task) if task.path.extension().is_some_and(|extension| extension == "debug") => {
                     gathered.debug_files += 1;
                 }
-                // Within one walk each comes once.
+                // Within one walk each file comes once.
                 Ok(task) if targets.len() > 1 && identity(&task.path).is_some_and(|file| !seen.insert(file)) => {}
                 Ok(task) => gathered.tasks.push(task),
             }
@@ -109,7 +109,7 @@ pub fn gather(
     gathered
 }
 
-/// Which file it is, whatever it is called.
+/// The identity of a file, independent of its name.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }

@@ -1,5 +1,5 @@
-//! What the verbs that rewrite files share: which files are meant, where each result goes, how it is written and proven, and
-//! what became of each file.
+//! Shared by the verbs that rewrite files: finding files, output paths, writing and proving results, and the result of each
+//! file.
 
 mod destination;
 mod gather;
@@ -14,5 +14,5 @@ pub use over_tasks::{Passage, over_tasks};
 pub use refused::Refused;
 pub use worked::{Outcome, Planning, Worked};
 pub use writing::{
-    NotWritten, StepSeconds, Unproven, Writing, link_warnings, shrank, taken_back, write, write_restored,
+    NotWritten, StepSeconds, Unproven, Writing, link_warnings, taken_back, truncated_error, write, write_restored,
 };

@@ -1,4 +1,4 @@
-//! Going over the files: several at a time, and no new one once a signal asked us to stop.
+//! Parallel processing of files; no new file is started after a signal.
 
 use coldstart_launch::Interrupt;
 use rayon::prelude::*;
@@ -6,16 +6,16 @@ use rayon::prelude::*;
 use super::gather::Task;
 use crate::observer::Observer;
 
-/// What was done.
+/// The results of processing.
 #[derive(Debug)]
 pub struct Passage<T> {
-    /// Each file that was worked on, in order.
+    /// Each processed file, in order.
     pub done: Vec<(Task, T)>,
-    /// Files that were not begun, because we were asked to stop.
+    /// Files not started because of a signal.
     pub not_begun: u64,
 }
 
-/// Does `work` for each file. One that was begun is brought to its end.
+/// Runs `work` for each file. A started file is always finished.
 pub fn over_tasks<T: Send>(
     tasks: Vec<Task>,
     interrupt: &Interrupt,
@@ -24,7 +24,7 @@ pub fn over_tasks<T: Send>(
 ) -> Passage<T> {
     observer.begin(Some(tasks.len()));
     let total = tasks.len();
-    // Large files come in the middle of small ones: whoever is done takes the next.
+    // File sizes vary a lot, so an idle thread takes the next file.
     let done = tasks.into_par_iter().with_max_len(1).filter_map(|task| {
         if interrupt.signal().is_some() {
             return None;

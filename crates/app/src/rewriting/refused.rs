@@ -1,16 +1,16 @@
-//! Why a file is left as it is, as data for scripts.
+//! Why a file is refused, as data for scripts.
 
 use coldstart_rewrite::{FileRefusal, Refusal};
 use serde::Serialize;
 
-/// Why a file is left as it is, although it was meant.
+/// Why a given file is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refused {
     /// A short name for scripts.
     pub code: &'static str,
-    /// What stands in the way, as a clause.
+    /// The reason as a clause.
     pub reason: String,
-    /// What would help.
+    /// A hint.
     pub hint: Option<String>,
 }
 

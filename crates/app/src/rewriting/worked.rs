@@ -1,7 +1,7 @@
-//! What became of a file, whichever verb was at work on it.
+//! The result of a file, for every verb.
 //!
-//! A newcomer might not guess: that a file is gone is no failure. Directories are read before the first file is worked on,
-//! and whoever packs a tree in use meets files that were replaced meanwhile.
+//! Not obvious: a missing file is not an error. Directories are read before the first file is processed, and files of a tree
+//! in use may be replaced or removed meanwhile.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -13,31 +13,31 @@ use super::refused::Refused;
 use super::writing::is_gone;
 use crate::error::AppError;
 
-/// What became of a file, with `D` for what only this verb does.
+/// The result of a file, with `D` for the verb's own result.
 #[derive(Debug)]
 pub struct Worked<D> {
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome<D>,
-    /// Seconds it took to read the file and to decide.
+    /// Seconds to read the file and to plan.
     pub plan_seconds: f64,
-    /// Where its path leads, if that is a symbolic link.
+    /// The target of its path, if that is a symbolic link.
     pub link_to: Option<PathBuf>,
 }
 
-/// What became of a file, in a word.
+/// The outcome of a file.
 #[derive(Debug)]
 pub enum Outcome<D> {
-    /// What the verb is for, or that there is nothing to do.
+    /// The verb did its work, or had nothing to do.
     Done(D),
-    /// It is left as it is.
+    /// Refused, unchanged.
     Refused(Refused),
-    /// Something broke.
+    /// An error.
     Failed(AppError),
-    /// It was there when the directory was read, and is not any more.
+    /// Removed since the directory was read.
     Gone,
 }
 
-/// How long it takes to find out what to do with a file.
+/// A timer for planning.
 #[derive(Debug)]
 pub struct Planning {
     begin: Instant,
@@ -45,14 +45,14 @@ pub struct Planning {
 }
 
 impl Planning {
-    /// Says that it is known now.
+    /// Stops the timer.
     pub fn ends(&mut self) {
         self.seconds = self.begin.elapsed().as_secs_f64();
     }
 }
 
 impl<D> Worked<D> {
-    /// Opens a file and does the work on it.
+    /// Opens a file and processes it.
     pub fn on(task: &Task, work: impl FnOnce(&OriginalFile, &mut Planning) -> Result<Outcome<D>, AppError>) -> Self {
         let mut planning = Planning { begin: Instant::now(), seconds: 0.0 };
         let mut link_to = None;
@@ -67,7 +67,7 @@ impl<D> Worked<D> {
         Self { outcome, plan_seconds: planning.seconds, link_to }
     }
 
-    /// What the verb did, unless something stood in the way.
+    /// The verb's own result, if there is one.
     pub fn done(&self) -> Option<&D> {
         match &self.outcome {
             Outcome::Done(done) => Some(done),
@@ -75,7 +75,7 @@ impl<D> Worked<D> {
         }
     }
 
-    /// Why it is left as it is.
+    /// The refusal, if it was refused.
     pub fn refused(&self) -> Option<&Refused> {
         match &self.outcome {
             Outcome::Refused(refused) => Some(refused),
@@ -83,7 +83,7 @@ impl<D> Worked<D> {
         }
     }
 
-    /// What broke, as a sentence.
+    /// The error as a sentence.
     pub fn error(&self) -> Option<String> {
         match &self.outcome {
             Outcome::Failed(error) => Some(error.sentence()),

@@ -1,4 +1,4 @@
-//! Writing one result, with the proof that must hold before it is put in place.
+//! Writing one result, with the proof required before it is put in place.
 
 use std::borrow::Cow;
 use std::io;
@@ -20,47 +20,47 @@ use crate::error::AppError;
 /// Why a result is not put in place.
 #[derive(Debug, thiserror::Error)]
 pub enum Unproven {
-    /// The result differs from what it was made from: a fault of ours.
-    #[error("what was made of `{}` is not proven to be the same to a loader", printable(.path))]
+    /// The result is not equivalent to its original: a bug in coldstart.
+    #[error("the rewritten `{}` is not proven equivalent for a loader", printable(.path))]
     Differs {
-        /// The file that was worked on.
+        /// The processed file.
         path: PathBuf,
         /// The first difference.
         source: NotProven,
     },
-    /// The original is not even proven to be the same as itself.
-    #[error("`{}` contradicts itself", printable(.path))]
+    /// The original is inconsistent: the proof fails even against itself.
+    #[error("`{}` is inconsistent", printable(.path))]
     Contradicts {
-        /// The file that was worked on.
+        /// The processed file.
         path: PathBuf,
-        /// What contradicts what.
+        /// The contradiction.
         source: NotProven,
     },
-    /// Somebody else cut the file off meanwhile.
-    #[error("`{}` became shorter while it was read", printable(.path))]
+    /// Another process truncated the file.
+    #[error("`{}` was truncated while it was read", printable(.path))]
     Shrank {
-        /// The file that was worked on.
+        /// The processed file.
         path: PathBuf,
     },
-    /// What was restored is not what the note says it was.
-    #[error("what was made of `{}` is not what it was before it was rewritten", printable(.path))]
+    /// The restored file differs from the digest in the note.
+    #[error("the restored `{}` differs from the original", printable(.path))]
     NotRestored {
-        /// The file that was worked on.
+        /// The processed file.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         source: coldstart_rewrite::Refusal,
     },
 }
 
 impl Unproven {
-    /// Advice for the user.
+    /// A hint for the user.
     pub fn hint(&self) -> Option<String> {
         Some(
             match self {
                 Self::Differs { .. } => {
-                    "nothing was changed; please report this with the file, it is a fault of coldstart"
+                    "nothing was changed; this is a bug in coldstart, please report it with the file"
                 }
-                Self::Shrank { .. } => "nothing was changed; try again when nobody writes to the file",
+                Self::Shrank { .. } => "nothing was changed; try again when no process writes to the file",
                 Self::Contradicts { .. } | Self::NotRestored { .. } => return None,
             }
             .to_owned(),
@@ -75,7 +75,7 @@ coldstart_hint::hinted!(Unproven);
 pub enum NotWritten {
     /// It was not proven.
     Unproven(Unproven),
-    /// Something broke before or after the proof.
+    /// An error before or after the proof.
     Broken(AppError),
 }
 
@@ -91,23 +91,23 @@ impl From<NotWritten> for AppError {
 /// One result to write.
 #[derive(Debug)]
 pub struct Writing<'a> {
-    /// The file that is worked on.
+    /// The file to process.
     pub task: &'a Task,
     /// The same, open.
     pub original: &'a OriginalFile,
     /// The same, mapped.
     pub view: &'a FileView,
-    /// What the script copies from, where that is not the file as it stands.
+    /// The source of the script's copies, if not the file itself.
     pub content: Option<&'a [u8]>,
     /// Where the result goes.
     pub place: &'a Destination,
-    /// What it may replace there.
+    /// The rule for replacing an existing file.
     pub rule: &'a Rule,
-    /// Where the file that was there is kept.
+    /// The path for keeping the original.
     pub keep_original: Option<PathBuf>,
 }
 
-/// What a script copies from, where an edit had to be taken back before.
+/// The source of a script's copies, if an earlier edit was undone.
 #[expect(clippy::ptr_arg, reason = "whether it is borrowed is the question")]
 pub fn taken_back<'a>(content: &'a Cow<'_, [u8]>) -> Option<&'a [u8]> {
     match content {
@@ -116,18 +116,18 @@ pub fn taken_back<'a>(content: &'a Cow<'_, [u8]>) -> Option<&'a [u8]> {
     }
 }
 
-/// Writes the result of an edit beside its target, has what the edit claims proven, and puts it in place.
+/// Writes the result of an edit to a temporary file next to its target, proves the claim, and renames it.
 ///
 /// # Errors
-/// When it is not proven, or something broke; the target is then as it was.
+/// If the proof fails, or an error occurs; the target is then unchanged.
 pub fn write(writing: &Writing<'_>, script: &Script, claim: Claim<'_>) -> Result<Replacement<Proof>, NotWritten> {
     rewritten(writing, |rewriting| rewriting.apply(script, claim))
 }
 
-/// Writes a file as it was before an edit beside its target, has it compared with what the note says, and puts it in place.
+/// Writes a restored file to a temporary file next to its target, compares it with the note's digest, and renames it.
 ///
 /// # Errors
-/// When it is not what it was, or something broke; the target is then as it was.
+/// If it differs, or an error occurs; the target is then unchanged.
 pub fn write_restored(writing: &Writing<'_>, plan: &UnpackPlan) -> Result<Replacement<Restored>, NotWritten> {
     rewritten(writing, |rewriting| rewriting.restore(plan))
 }
@@ -174,12 +174,12 @@ fn not_written(path: &Path, error: ApplyError) -> NotWritten {
     })
 }
 
-/// Says that a file became shorter while it was read.
-pub fn shrank(path: &Path) -> AppError {
+/// The error for a file that was truncated while it was read.
+pub fn truncated_error(path: &Path) -> AppError {
     Unproven::Shrank { path: path.to_owned() }.into()
 }
 
-/// Whether there is nothing any more where a file was found.
+/// Whether a file has been removed since it was found.
 pub(super) fn is_gone(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
@@ -187,15 +187,15 @@ pub(super) fn is_gone(path: &Path) -> bool {
 fn make_directory_of(path: &Path) -> Result<(), AppError> {
     let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
     let made = std::fs::create_dir_all(directory);
-    Ok(made.with_context(|| format!("cannot make the directory `{}`", printable(directory)))?)
+    Ok(made.with_context(|| format!("cannot create the directory `{}`", printable(directory)))?)
 }
 
-/// What is to be said about a result besides itself. `link_to` is where the task's path leads, if that is a symbolic link.
+/// Warnings about links. `link_to` is the target of the task's path, if that is a symbolic link.
 pub fn link_warnings<P>(task: &Task, link_to: Option<&Path>, replacement: &Replacement<P>) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(real) = link_to.filter(|real| *real == replacement.path) {
         let (link, real) = (printable(&task.path), printable(real));
-        warnings.push(format!("`{link}` is a symbolic link; `{real}`, where it leads, was rewritten"));
+        warnings.push(format!("`{link}` is a symbolic link; its target `{real}` was rewritten"));
     }
     if replacement.other_links > 0 {
         let (names, keep) = if replacement.other_links == 1 { ("name", "keeps") } else { ("names", "keep") };
@@ -206,23 +206,23 @@ pub fn link_warnings<P>(task: &Task, link_to: Option<&Path>, replacement: &Repla
     warnings
 }
 
-/// Seconds that each step took; null for those that were not taken.
+/// Seconds of each step; null for steps that were not executed.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct StepSeconds {
-    /// To read the file and decide.
+    /// To read the file and plan.
     pub plan: f64,
     /// To write the result.
     pub write: Option<f64>,
     /// To prove it.
     pub prove: Option<f64>,
-    /// To wait for the disk.
+    /// To flush to disk.
     pub flush: Option<f64>,
-    /// To keep the original and rename.
+    /// To keep the original and rename the result.
     pub rename: Option<f64>,
 }
 
 impl StepSeconds {
-    /// Of a plan, and of what was written, if it was.
+    /// Of a plan, and of the replacement, if written.
     pub fn of<P>(plan: f64, replacement: Option<&Replacement<P>>) -> Self {
         let seconds = replacement.map(|replacement| replacement.seconds);
         Self {

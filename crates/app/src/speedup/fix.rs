@@ -1,39 +1,39 @@
-//! What every fix must be able to do, so that `speedup` can tell its story without knowing which fix it tells it of.
+//! The interface of a fix for `speedup`.
 
 use coldstart_launch::CommandLine;
 
 use crate::error::AppError;
 
-/// Something that may make a program start faster, without changing the program itself.
+/// A method to make a program start faster without changing it.
 pub(super) trait Fix {
-    /// A word for tables: `prefetch`.
+    /// Its name for tables: `prefetch`.
     fn name(&self) -> &'static str;
 
-    /// The start from a cold cache that the fix should give, in seconds; `None` if it cannot say.
+    /// The predicted cold start with the fix, in seconds; `None` if unknown.
     fn predict(&self) -> Option<f64>;
 
-    /// Applies the fix and says how to start the program with it, for the measurement.
+    /// Applies the fix and returns the command for the measurement.
     ///
     /// # Errors
-    /// When what the fix needs cannot be written.
+    /// If the fix's files cannot be written.
     fn apply(&mut self) -> Result<CommandLine, AppError>;
 
-    /// Shows that the program is the same with the fix.
+    /// Proves that the program behaves the same with the fix.
     ///
     /// # Errors
-    /// When the proof cannot be made; a proof that fails is a result.
+    /// If the proof cannot be run. A failed proof is not an error.
     fn prove(&self) -> Result<Proof, AppError>;
 
     /// The command to start the program with from now on.
     fn command_from_now_on(&self) -> String;
 }
 
-/// What was compared, and whether all of it was the same.
+/// The result of a comparison.
 pub(super) struct Proof {
-    /// Whether nothing speaks against the fix.
+    /// Whether no difference was found.
     pub(super) holds: bool,
-    /// Each thing compared, a sentence's part.
+    /// Each comparison as a clause.
     pub(super) findings: Vec<String>,
-    /// What could not be compared because the program itself varies, a sentence's part each.
+    /// What could not be compared because the program itself varies, as clauses.
     pub(super) unchecked: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! `speedup`: the whole story for one program: measure, see, fix, prove, measure again.
+//! `speedup`: record a program, apply fixes, prove them, and measure before and after.
 
 mod fix;
 mod prefetch_fix;
@@ -28,43 +28,43 @@ use prefetch_fix::PrefetchFix;
 /// The schema of a [`Story`] as JSON.
 pub const SCHEMA: &str = "coldstart.speedup/1";
 
-/// What is to be made faster.
+/// The program to make faster, and options.
 #[derive(Clone, Debug)]
 pub struct SpeedupOptions {
     /// The program.
     pub program: CommandLine,
     /// How it is started and waited for.
     pub launch: LaunchOptions,
-    /// Where the prefetch plan goes; of the kind [`crate::kinds::PLAN`].
+    /// The output for the prefetch plan, of the kind [`crate::kinds::PLAN`].
     pub plan: OutputTarget,
-    /// When the plan is read; `None` as predicted to be faster.
+    /// When the plan is read; `None` for the predicted faster way.
     pub strategy: Option<Strategy>,
     /// Counted runs before and after, in each state.
     pub runs: u32,
-    /// What replays the plan.
+    /// The launcher that replays the plan.
     pub launcher: Launcher,
 }
 
-/// A program that replays a plan and becomes another program.
+/// A program that replays a plan and then executes another program.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// What the user will call it by.
+    /// The command name for the user.
     pub name: String,
-    /// Words between it and the plan.
+    /// Arguments before the plan.
     pub words: Vec<OsString>,
     /// Its file.
     pub file: PathBuf,
 }
 
 impl Launcher {
-    /// The small launcher (`crates/launcher`) where it is installed beside this process's own file, else that file, which has to be
-    /// `coldstart` then.
+    /// The small launcher (`crates/launcher`) if it is installed next to this process's executable, otherwise that executable,
+    /// which must be `coldstart`.
     ///
     /// # Errors
-    /// When this process's own file is not known.
+    /// If this process's executable is unknown.
     pub fn installed() -> Result<Self, AppError> {
         const SMALL: &str = "coldstart-run";
-        let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
+        let ourselves = std::env::current_exe().context("cannot find the executable of this process")?;
         let small = ourselves.with_file_name(SMALL);
         Ok(if small.is_file() {
             Self { name: SMALL.to_owned(), words: Vec::new(), file: small }
@@ -74,7 +74,7 @@ impl Launcher {
     }
 }
 
-/// What the commands of the measurement are called: the plain start, then the one with each fix.
+/// Labels of the measured commands: the plain start, then one with each fix.
 pub fn labels() -> Vec<String> {
     vec![PLAIN.to_owned(), with(prefetch_fix::NAME)]
 }
@@ -85,12 +85,12 @@ fn with(fix: &str) -> String {
     format!("with {fix}")
 }
 
-/// Records a start, applies each fix, proves it, and measures before and after in alternating order. Nothing of the program is
-/// changed. `runs` is told of each run.
+/// Records a start, applies each fix, proves it, and measures before and after in alternating order. The program is not
+/// changed. `runs` is notified of each run.
 ///
 /// # Errors
-/// When the program cannot be started or never becomes ready, or what a fix needs cannot be written. That no fix makes it faster is
-/// no error: see [`Story::succeeded`].
+/// If the program cannot be started or never becomes ready, or a fix's files cannot be written. It is not an error if no fix
+/// makes it faster: see [`Story::succeeded`].
 pub fn speedup(
     options: &SpeedupOptions,
     observer: &dyn Observer,
@@ -107,7 +107,7 @@ pub fn speedup(
         observer.note(remark);
     }
 
-    // Later fixes join this list; each is measured beside the plain start, in the same rounds.
+    // Each fix of this list is measured against the plain start, in the same rounds.
     let prefetch = PrefetchFix::new(program, &options.launch, &options.plan, &recorded, &options.launcher)?;
     let mut fixes: Vec<Box<dyn Fix + '_>> = vec![Box::new(prefetch)];
 

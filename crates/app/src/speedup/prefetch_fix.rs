@@ -22,12 +22,12 @@ use crate::prefetch::{RecordedPlan, read_plan, write_plan};
 /// The fix's name.
 pub(super) const NAME: &str = "prefetch";
 
-/// Starts with the plan that are compared; without it, there is one more.
+/// Number of compared starts with the plan; without it, there is one more.
 const STARTS: usize = 3;
-/// Further starts without the plan, where something differs.
+/// Number of further starts without the plan if there is a difference.
 const MORE_STARTS: usize = 8;
 
-/// A recorded plan on its way to being used.
+/// A recorded plan as a fix.
 pub(super) struct PrefetchFix<'args> {
     program: &'args CommandLine,
     options: &'args LaunchOptions,
@@ -46,7 +46,7 @@ impl<'args> PrefetchFix<'args> {
         recorded: &'args RecordedPlan,
         launcher: &'args Launcher,
     ) -> Result<Self, AppError> {
-        let plan_path = std::path::absolute(place.path()).context("cannot tell the working directory")?;
+        let plan_path = std::path::absolute(place.path()).context("cannot determine the current directory")?;
         let copy = LauncherCopy::beside(&plan_path, launcher)?;
         Ok(Self { program, options, place, plan_path, recorded, launcher, copy })
     }
@@ -76,17 +76,17 @@ impl Fix for PrefetchFix<'_> {
 
     fn prove(&self) -> Result<Proof, AppError> {
         let bytes = read_plan(&self.plan_path)?;
-        let plan = PlanView::read(&bytes).context("the plan that was just written does not hold")?;
+        let plan = PlanView::read(&bytes).context("the new plan is invalid")?;
         let stale = check_targets(&plan)
             .iter()
             .filter(|outcome| matches!(outcome, TargetOutcome::Changed { .. } | TargetOutcome::Missing))
             .count();
         let whole = match stale {
-            0 => "the plan reads back whole and all its files are as recorded".to_owned(),
+            0 => "the plan is valid and all its files are unchanged".to_owned(),
             stale => {
                 let files = counted(stale as u64, "file");
                 let are = if stale == 1 { "is" } else { "are" };
-                format!("the plan reads back whole; {files} {are} left out, changed meanwhile")
+                format!("the plan is valid; {files} {are} left out because of changes")
             }
         };
         let Sameness { differs, findings, unchecked } = self.compared()?;
@@ -102,8 +102,8 @@ impl Fix for PrefetchFix<'_> {
 impl PrefetchFix<'_> {
     /// Starts the program without the plan and with it, and compares.
     ///
-    /// Starts without it come first and last, so that what changes with time changes between those, too. If something
-    /// differs, more of them follow in a row: a program that does something else at each second or third start shows it then.
+    /// Starts without it come first and last, so that changes over time also appear between those. If there is a difference,
+    /// more of them follow: this detects a program that behaves differently at every second or third start.
     fn compared(&self) -> Result<Sameness, AppError> {
         let with_plan = self.command(&self.copy.path);
         let mut plain = vec![self.start(self.program)?];
@@ -133,10 +133,10 @@ impl PrefetchFix<'_> {
     }
 }
 
-/// A copy of the launcher, beside the plan, removed when the measurement is over.
+/// A copy of the launcher next to the plan, removed after the measurement.
 ///
-/// The launcher may be the program that measures, whose pages cannot be dropped; a launcher that is never cold would flatter every
-/// figure. The copy is a file of its own and as cold as the program.
+/// The launcher may be the measuring program itself, which stays in the page cache; a launcher that is never cold would make
+/// every figure too good. The copy is a separate file and as cold as the program.
 struct LauncherCopy {
     path: PathBuf,
     _file: StagedFile,
@@ -146,16 +146,16 @@ impl LauncherCopy {
     fn beside(plan: &Path, launcher: &Launcher) -> Result<Self, AppError> {
         let directory = plan.parent().unwrap_or(Path::new("/"));
         let copy = || -> std::io::Result<StagedFile> {
-            // What a killed run has left there is removed when the plan is written.
+            // Leftovers of a killed run are removed when the plan is written.
             let mut file = StagedFile::create_named(directory, OsStr::new(&launcher.name), 0o755)?;
             std::io::copy(&mut fs::File::open(&launcher.file)?, &mut file.file())?;
             file.file().set_permissions(fs::Permissions::from_mode(0o755))?;
             file.file().sync_all()?;
-            // Closed for writing, or it could not be executed (ETXTBSY).
+            // It must be closed for writing to be executed (ETXTBSY).
             file.close_writer();
             Ok(file)
         };
-        let cannot = || format!("cannot write a launcher into `{}`", printable(directory));
+        let cannot = || format!("cannot create a launcher in `{}`", printable(directory));
         let file = copy().with_context(cannot)?;
         let path = file.temporary_path().with_context(cannot)?.to_owned();
         Ok(Self { path, _file: file })

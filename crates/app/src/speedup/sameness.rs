@@ -1,7 +1,7 @@
-//! Whether a program is the same with a fix: what its starts ended with and printed, with it and without. Pure rules.
+//! Whether a program behaves the same with a fix, by the exit status and output of its starts. Pure functions.
 //!
-//! A difference speaks against the fix only if the program does not differ from itself in the same way. So several starts
-//! of each are compared, and where starts without the fix differ from one another, only what they have in common is.
+//! A difference counts against the fix only if starts without it do not differ in the same way. So several starts of each are
+//! compared, and if starts without the fix differ, only their common parts are.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,18 +12,18 @@ pub(super) struct Start {
     pub(super) end: String,
     /// What it printed.
     pub(super) output: Vec<u8>,
-    /// We ended it, so that its output may stop anywhere.
+    /// It was ended by the measurement, so its output may be cut.
     pub(super) was_cut: bool,
 }
 
-/// What the comparison found.
+/// The result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sameness {
-    /// Something is different with the fix, and only with it.
+    /// A difference that occurs only with the fix.
     pub(super) differs: bool,
-    /// What was compared, a clause each.
+    /// The comparisons as clauses.
     pub(super) findings: Vec<String>,
-    /// What cannot be told, because the program itself varies: a clause each.
+    /// What is unknown because the program itself varies, as clauses.
     pub(super) unchecked: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ fn compare_ends(plain: &[Start], fixed: &[Start], found: &mut Sameness) {
                 ends(plain),
                 ends(fixed)
             ));
-            found.unchecked.push("whether it ends in these ways as often with it".to_owned());
+            found.unchecked.push("how often it ends in each way with it".to_owned());
         }
     }
 }
@@ -89,7 +89,7 @@ fn ends(starts: &[Start]) -> String {
     format!("{} of {} starts", parts.join(" and "), starts.len())
 }
 
-/// Outputs of starts that ended alike.
+/// Outputs of starts with the same exit status.
 fn compare_outputs(plain: &[&Start], fixed: &[&Start], when: &str, found: &mut Sameness) {
     let Some(longest) = plain.iter().max_by_key(|start| start.output.len()) else { return };
     let cut = if longest.was_cut { " until it was ended" } else { "" };
@@ -114,17 +114,17 @@ fn compare_outputs(plain: &[&Start], fixed: &[&Start], when: &str, found: &mut S
     let varies = format!("its output{when} differs from start to start without it, too");
     if longest.was_cut || lines == 0 {
         found.findings.push(varies);
-        found.unchecked.push(format!("its output{when}, of which nothing is the same in all starts"));
+        found.unchecked.push(format!("its output{when}: no part is the same in all starts"));
         return;
     }
     let lacking = fixed.iter().filter(|start| !holds(&start.output, &common)).count();
     if lacking == 0 {
-        found.findings.push(format!("{varies}; the {lines} lines that all starts have in common are there with it"));
+        found.findings.push(format!("{varies}; the {lines} lines common to all starts are present with it"));
         found.unchecked.push(format!("the rest of its output{when}"));
     } else {
         found.differs = true;
         found.findings.push(format!(
-            "{varies}; but of the {lines} lines that all {} starts without it have in common, some are missing in \
+            "{varies}; but some of the {lines} lines common to all {} starts without it are missing in \
              {lacking} of {} starts with it",
             plain.len(),
             fixed.len()
@@ -132,7 +132,7 @@ fn compare_outputs(plain: &[&Start], fixed: &[&Start], when: &str, found: &mut S
     }
 }
 
-/// Of two that were cut, one may go on where the other stops.
+/// If both were cut, one may be a prefix of the other.
 fn is_same(one: &Start, other: &Start) -> bool {
     if one.was_cut && other.was_cut {
         return one.output.starts_with(&other.output) || other.output.starts_with(&one.output);
@@ -140,7 +140,7 @@ fn is_same(one: &Start, other: &Start) -> bool {
     one.output == other.output
 }
 
-/// How often each line stands in an output.
+/// The count of each line in an output.
 fn lines(output: &[u8]) -> HashMap<&[u8], usize> {
     let mut counts = HashMap::new();
     for line in output.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
@@ -149,7 +149,7 @@ fn lines(output: &[u8]) -> HashMap<&[u8], usize> {
     counts
 }
 
-/// The lines that all outputs have in common, wherever they stand.
+/// The lines common to all outputs, at any position.
 fn common_lines<'s>(starts: &[&'s Start]) -> HashMap<&'s [u8], usize> {
     let mut all = starts.iter().map(|start| lines(&start.output));
     let mut common = all.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What there is to tell: before, after, hot, and the limit that no fix can pass.
+//! The results: before, after, hot, and the limit for all fixes.
 
 use std::time::Duration;
 
@@ -7,38 +7,38 @@ use coldstart_profile::measurement::{Comparison, Summary, Verdict};
 use coldstart_profile::plan::PlannedDevice;
 use serde::Serialize;
 
-/// Everything there is to tell.
+/// The result of `doctor`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Story {
-    /// The state that stands for cold.
+    /// The state used as cold.
     pub cold: StartState,
-    /// The fixes, in the order of the measurement's commands behind the first.
+    /// The fixes, in the order of the measured commands after the first.
     pub fixes: Vec<Step>,
-    /// The least cold start that this device allows, in seconds: all bytes at full bandwidth, then a hot start. Waiting
-    /// and computing at the same time can pass it.
+    /// The limit for a cold start on this device, in seconds: all bytes at full bandwidth, then a hot start. Reading in
+    /// parallel with computing can be faster.
     pub limit_seconds: Option<f64>,
-    /// Bytes that a cold start leaves in the page cache.
+    /// Bytes in the page cache after a cold start.
     pub bytes: u64,
-    /// What the device delivers at most.
+    /// The device's maximum bandwidth.
     pub bytes_per_second: u64,
     /// The measurement before and after.
     pub measurement: Measurement,
 }
 
-/// One fix's part.
+/// The result of one fix.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
     /// The fix's name.
     pub fix: &'static str,
     /// Predicted cold start, in seconds.
     pub predicted: Option<f64>,
-    /// Whether nothing speaks against the fix.
+    /// Whether no difference was found.
     pub proven: bool,
-    /// Each thing that was compared.
+    /// The comparisons.
     pub findings: Vec<String>,
-    /// What could not be checked, because the program varies by itself.
+    /// What could not be checked, because the program itself varies.
     pub unchecked: Vec<String>,
-    /// What to run from now on.
+    /// The command to use from now on.
     pub command: String,
 }
 
@@ -57,7 +57,7 @@ impl Story {
         story
     }
 
-    /// Whether some fix is proven and makes the cold start faster.
+    /// Whether a fix is proven and makes the cold start faster.
     pub fn succeeded(&self) -> bool {
         self.fixes.iter().enumerate().any(|(number, fix)| {
             fix.proven && self.comparison(number + 1, self.cold).is_some_and(|found| found.verdict == Verdict::Faster)
@@ -75,7 +75,7 @@ impl Story {
         self.measurement.summaries.iter().find(of_command)?.median
     }
 
-    /// What a command is called.
+    /// The label of a command.
     pub fn label(&self, command: usize) -> &str {
         self.measurement.commands.get(command).map_or("?", |command| &command.label)
     }

@@ -1,4 +1,4 @@
-//! `trace`: what one start of a program really did, as a file; and what such a file amounts to.
+//! `trace`: record what one start of a program did, and summarise the recording.
 
 mod phase_groups;
 pub mod record;
@@ -24,24 +24,24 @@ pub use sums::{InitialiserSum, LoaderTime, LongInitialiser, MissingNames};
 /// Reads a trace file.
 ///
 /// # Errors
-/// When it is not there, damaged, of a later format, or something else altogether.
+/// If the file is missing, damaged, of a later format, or not a trace.
 pub fn read(path: &Path) -> Result<Trace, AppError> {
     Ok(TraceFile::open(path)?.read()?)
 }
 
-/// Makes a trace of what `perf record` has recorded, and writes it to `place`.
+/// Converts a recording of `perf record` to a trace, and writes it to `place`.
 ///
 /// # Errors
-/// When the recording cannot be read or has nothing of what a trace is made of, or the trace cannot be written.
+/// If the recording cannot be read or has no events that a trace can hold, or the trace cannot be written.
 pub fn import(recording: &Path, place: OutputTarget) -> Result<Trace, AppError> {
-    let place = place.not_over(Inputs::default().with("the recording itself", recording));
+    let place = place.not_over(Inputs::default().with("the recording", recording));
     try_out(&place)?;
     let trace = coldstart_import::import(recording)?;
     write_trace_at(&place, &trace)?;
     Ok(trace)
 }
 
-/// Whether one of the patterns means an object or file; its soname is asked for last.
+/// Whether one of the patterns matches an object or file; its soname is computed only if its path does not match.
 fn is_meant<'a>(patterns: &[String], path: &Path, soname: impl Fn() -> Option<&'a str>) -> bool {
     patterns.iter().any(|pattern| means_file(pattern, path, &soname))
 }

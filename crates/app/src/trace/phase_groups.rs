@@ -1,4 +1,4 @@
-//! Where the time went: each process's phases as a tree, those of the same kind in one group.
+//! Time by phase: each process's phases as a tree, grouped by kind.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,31 +6,31 @@ use coldstart_profile::trace::{Known, Phase, PhaseKind, ProcessId};
 
 use super::TraceView;
 
-/// Deeper than `dlopen` in an initialiser in `dlopen` in `main`, nothing is told apart.
+/// Maximum depth of groups. Deeper nesting than `dlopen` in an initialiser in `dlopen` in `main` is not separated.
 const DEEPEST: usize = 8;
 
-/// Phases of the same kind that are held by phases of the same kind, and so on.
+/// Phases of one kind whose chains of parents have the same kinds.
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseGroup {
-    /// What they are.
+    /// Their kind.
     pub kind: PhaseKind,
-    /// How many groups hold it, one in the other.
+    /// Nesting depth.
     pub depth: usize,
     holder: Option<usize>,
     /// When the first begins, nanoseconds since the launch.
     pub begin: u64,
-    /// Their lengths together, in nanoseconds.
+    /// Sum of their durations, in nanoseconds.
     pub total: u64,
-    /// Without what other phases within them take.
+    /// Sum of their durations without their child phases.
     pub own: u64,
-    /// How many they are.
+    /// Number of phases.
     pub count: u64,
-    /// How well the least known of their times is known.
+    /// The lowest accuracy among their times.
     pub known: Known,
 }
 
 impl TraceView<'_> {
-    /// The phases of each process that has some: each group behind the one that holds it, in the order of their beginnings.
+    /// The phase groups of each process that has any: children after their parent, ordered by begin.
     pub fn phase_groups(&self) -> BTreeMap<ProcessId, Vec<PhaseGroup>> {
         let of_process = |places: &Vec<usize>| {
             let groups = groups(self, places);
@@ -40,7 +40,7 @@ impl TraceView<'_> {
     }
 }
 
-/// Places of each process's phases.
+/// Indices of each process's phases.
 fn by_process(view: &TraceView<'_>) -> BTreeMap<ProcessId, Vec<usize>> {
     let mut processes: BTreeMap<ProcessId, Vec<usize>> = BTreeMap::new();
     for (place, phase) in view.trace.phases.iter().enumerate() {
@@ -52,7 +52,7 @@ fn by_process(view: &TraceView<'_>) -> BTreeMap<ProcessId, Vec<usize>> {
 fn groups(view: &TraceView<'_>, places: &[usize]) -> Vec<PhaseGroup> {
     let mut groups: Vec<PhaseGroup> = Vec::new();
     let mut known: HashMap<(Option<usize>, PhaseKind), usize> = HashMap::new();
-    // Of each phase, its group.
+    // Phase index to group index.
     let mut group_of: HashMap<usize, usize> = HashMap::new();
     for &place in places {
         let Some(phase) = view.trace.phases.get(place) else { continue };
@@ -89,7 +89,7 @@ impl PhaseGroup {
     }
 }
 
-/// Each group behind the one that holds it, in the order of their beginnings.
+/// Children after their parent, ordered by begin.
 fn in_order(groups: &[PhaseGroup]) -> Vec<usize> {
     let mut order = Vec::with_capacity(groups.len());
     let mut below: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
@@ -97,7 +97,7 @@ fn in_order(groups: &[PhaseGroup]) -> Vec<usize> {
         below.entry(group.holder).or_default().push(place);
     }
     for places in below.values_mut() {
-        // The last is taken first.
+        // The stack is popped from its end.
         places.sort_by_key(|place| std::cmp::Reverse(groups.get(*place).map(|group| group.begin)));
     }
     let mut waiting = below.remove(&None).unwrap_or_default();

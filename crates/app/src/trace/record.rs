@@ -1,4 +1,4 @@
-//! Recording: one start of a program, into a trace file.
+//! Record one start of a program into a trace file.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -18,33 +18,33 @@ use crate::error::AppError;
 use crate::launching::{Waiting, input, inputs_of};
 use crate::observer::Observer;
 
-/// What is to be recorded, and how.
+/// Options of a recording.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
     /// The program.
     pub command: CommandLine,
-    /// What is waited for.
+    /// When the start is over.
     pub waiting: Waiting,
-    /// The program's standard input, a regular file; ours where there is none.
+    /// The program's standard input, a regular file; by default the caller's.
     pub input: Option<PathBuf>,
-    /// Drop the program's own output; else it goes where ours goes.
+    /// Drop the program's output; otherwise it goes to the caller's stdout and stderr.
     pub hide_output: bool,
-    /// Kinds of recording.
+    /// Layers to record.
     pub layers: Vec<Layer>,
-    /// Patterns of objects whose functions are wanted; empty for all.
+    /// Patterns of objects for the layer `functions`; empty for all.
     pub functions_of: Vec<String>,
-    /// Watch all functions, not only those in code that was seen to be used.
+    /// Watch all functions, not only those on pages that were touched.
     pub all_functions: bool,
     /// Make the caches cold first.
     pub cold: bool,
 }
 
-/// Starts the program and writes the trace of it to `place`, which must be of the kind [`crate::kinds::TRACE`]. A note says if the
-/// caches could not be made cold in the best way.
+/// Starts the program and writes its trace to `place`, which must be of the kind [`crate::kinds::TRACE`]. If the caches cannot
+/// be dropped, the observer gets a note.
 ///
 /// # Errors
-/// When the program cannot be started or followed, or the trace cannot be written. That a start never was ready is no error: the
-/// trace tells.
+/// If the program cannot be started or followed, or the trace cannot be written. A start that never became ready is not an
+/// error: the trace records it.
 pub fn record(options: &RecordOptions, place: OutputTarget, observer: &dyn Observer) -> Result<Trace, AppError> {
     let place = place.not_over(options.inputs());
     try_out(&place)?;
@@ -54,7 +54,7 @@ pub fn record(options: &RecordOptions, place: OutputTarget, observer: &dyn Obser
     Ok(trace)
 }
 
-/// The trace's place unless another is asked for: in the working directory, under the program's name.
+/// The default output: `PROGRAM.coldtrace` in the current directory.
 pub fn default_path(command: &CommandLine) -> PathBuf {
     let mut name = Path::new(&command.program).file_name().unwrap_or(OsStr::new("program")).to_os_string();
     name.push(".coldtrace");
@@ -66,7 +66,7 @@ impl RecordOptions {
         inputs_of([&self.command], self.input.as_deref())
     }
 
-    /// The program's streams are ours unless something else is asked for.
+    /// By default the program has the caller's streams.
     fn launch(&self) -> Result<LaunchOptions, AppError> {
         Ok(LaunchOptions {
             input: input(self.input.as_deref(), Input::Inherit)?,
@@ -96,7 +96,7 @@ impl Recording<'_> {
         };
         if state == StartState::FilesEvicted {
             observer.note(
-                "without root the system's caches cannot be dropped: the program is started once to learn its files, and these are evicted",
+                "dropping the system's caches requires root: the program is started once to find its files, and these are evicted",
             );
             evict_files(&self.start(state, &[Layer::Files, Layer::Pages].into())?);
         }
@@ -119,7 +119,7 @@ impl Recording<'_> {
     }
 }
 
-/// What stays in memory costs nothing at the start that is recorded, and is seen to.
+/// Evicts the files of a trace. Errors are ignored: the recorded start shows which pages remained resident.
 fn evict_files(trace: &Trace) {
     let is_on_disk = |file: &&TracedFile| !matches!(file.category, FileCategory::Memory | FileCategory::Metadata);
     for file in trace.files.iter().filter(is_on_disk) {

@@ -1,4 +1,4 @@
-//! What of a trace is looked at.
+//! The part of a trace that is shown.
 
 use std::path::Path;
 
@@ -7,32 +7,32 @@ use coldstart_profile::trace::{FileId, Layer, Trace};
 
 use super::is_meant;
 
-/// A trace with its figures, and what of it is asked for.
+/// A trace with its figures, and a filter.
 #[derive(Clone, Copy)]
 pub struct TraceView<'a> {
     /// The trace.
     pub trace: &'a Trace,
-    /// What it amounts to.
+    /// Its figures.
     pub figures: &'a Figures,
-    /// Patterns of the objects and files that are asked for; empty for all.
+    /// Patterns of the objects and files to show; empty for all.
     pub names: &'a [String],
-    /// Rows of each list.
+    /// Maximum number of rows of each list.
     pub limit: usize,
 }
 
 impl<'a> TraceView<'a> {
-    /// Whether an object or file is asked for.
+    /// Whether a file matches the filter.
     pub fn wants(&self, file: FileId) -> bool {
         let soname = || self.trace.object(file).and_then(|object| object.soname.as_deref());
         self.names.is_empty() || is_meant(self.names, self.path(file), soname)
     }
 
-    /// Whether a kind of recording was made: else what it would tell is not zero, but unknown.
+    /// Whether a layer was recorded; if not, its figures are unknown rather than zero.
     pub fn has(&self, layer: Layer) -> bool {
         self.figures.basis.layers.contains(&layer)
     }
 
-    /// Figures of the files that are asked for.
+    /// Figures of the files that match the filter.
     pub fn files(&self) -> Vec<&'a FileFigures> {
         self.figures.files.iter().filter(|file| self.wants(file.file)).collect()
     }

@@ -1,7 +1,7 @@
-//! `trace sql`: people's own questions to a trace.
+//! `trace sql`: SQL queries on a trace.
 //!
-//! A question may take for ever. A signal ends it in the database's own way, by a thread that waits for the signal: no
-//! handler of ours does more than to note it.
+//! A query may run forever. A thread waits for a signal and then interrupts the query through SQLite, because a signal handler
+//! must not call SQLite.
 
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
@@ -18,15 +18,15 @@ use serde::Serialize;
 
 use crate::error::AppError;
 
-/// The name and version of an answer as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.trace-sql/1";
-/// How long after a signal the database is told once more: what it was told before it began has no effect.
+/// Interval between repeated interrupts after a signal: an interrupt before the query has begun has no effect.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// Asks a trace one question, and keeps the whole answer; `None` if a signal came before it was over.
+/// Runs a query and keeps the complete result; `None` if a signal interrupted it.
 ///
 /// # Errors
-/// When the file is no trace, or the question is none that only reads.
+/// If the file is not a trace, or the query is not read-only.
 pub fn answer(path: &Path, question: &str, interrupt: &Interrupt) -> Result<Option<SqlAnswer>, AppError> {
     let mut file = TraceFile::open(path)?;
     let mut answer = SqlAnswer::default();
@@ -37,10 +37,10 @@ pub fn answer(path: &Path, question: &str, interrupt: &Interrupt) -> Result<Opti
     Ok(ask(&mut file, question, interrupt, add)?.then_some(answer))
 }
 
-/// Hands each part of the answer on, until one cannot be taken; `false` if a signal came before the last one.
+/// Runs a query and passes each part of the result to `take`, until one fails; `false` if a signal interrupted it.
 ///
 /// # Errors
-/// What `take` says, or when the question is none that only reads.
+/// If `take` fails, or the query is not read-only.
 pub fn ask(
     file: &mut TraceFile,
     question: &str,
@@ -75,13 +75,13 @@ pub fn ask(
     }
 }
 
-/// Waits for a signal and ends the question then, until it is over.
+/// Waits for a signal and then interrupts the query, repeatedly until it has ended.
 fn interrupt_when_asked(interrupt: &Interrupt, interrupter: &Interrupter, is_over: &UnixStream) {
     let mut patience: Option<Timespec> = None;
     loop {
         let mut waits = vec![PollFd::new(is_over, PollFlags::IN)];
         let descriptor = interrupt.as_fd();
-        // It stays readable once a signal came.
+        // The descriptor stays readable after a signal.
         if patience.is_none() {
             waits.push(PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
         }
@@ -99,8 +99,8 @@ fn interrupt_when_asked(interrupt: &Interrupt, interrupter: &Interrupter, is_ove
     }
 }
 
-/// A value as text in harmless characters; bytes hexadecimal.
-pub fn in_words(value: &Value<'_>) -> String {
+/// A value as text with control characters escaped; bytes as hexadecimal digits.
+pub fn value_text(value: &Value<'_>) -> String {
     match value {
         Value::Null => String::new(),
         Value::Integer(number) => number.to_string(),
@@ -110,18 +110,18 @@ pub fn in_words(value: &Value<'_>) -> String {
     }
 }
 
-/// A part of an answer as a line of values separated by commas (RFC 4180), each as [`in_words`] has it.
+/// A part of a result as a CSV line (RFC 4180), each value as of [`value_text`].
 ///
 /// # Errors
-/// When the writer of such lines refuses it.
+/// If the CSV writer fails.
 pub fn csv_line(part: Answer<'_>) -> Result<String, AppError> {
     let cells: Vec<String> = match part {
         Answer::Columns(names) => names.iter().map(|name| escaped(name)).collect(),
-        Answer::Row(values) => values.iter().map(in_words).collect(),
+        Answer::Row(values) => values.iter().map(value_text).collect(),
     };
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(&cells).context("cannot write the answer as CSV")?;
-    let line = writer.into_inner().map_err(|error| anyhow!("cannot write the answer as CSV: {error}"))?;
+    writer.write_record(&cells).context("cannot write the result as CSV")?;
+    let line = writer.into_inner().map_err(|error| anyhow!("cannot write the result as CSV: {error}"))?;
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
@@ -130,12 +130,12 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Columns and rows, as they are. Bytes that are no text: an object with `bytes`, hexadecimal.
+/// The columns and rows of a result. A BLOB is an object with hexadecimal `bytes`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SqlAnswer {
-    /// Their names.
+    /// Column names.
     pub columns: Vec<String>,
-    /// As many values as there are columns, each.
+    /// Each with one value per column.
     pub rows: Vec<Vec<serde_json::Value>>,
 }
 

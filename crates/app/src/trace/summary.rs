@@ -1,4 +1,4 @@
-//! The figures in serialisable form: with paths and names instead of numbers of lists. Times are nanoseconds since the launch.
+//! The figures in serialisable form: with paths and names instead of indices. Times are nanoseconds since the launch.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::TraceView;
 
-/// What a trace amounts to.
+/// The summary of a trace.
 #[derive(Serialize)]
 pub struct TraceSummary<'a> {
     run: RunJson<'a>,
@@ -42,7 +42,7 @@ struct RunJson<'a> {
     readiness: &'a str,
     ready_nanoseconds: Option<u64>,
     ended_nanoseconds: u64,
-    /// `null` where nobody knows.
+    /// `null` if unknown.
     end: Option<RunEnd>,
     stops: u64,
     stopped_nanoseconds: u64,
@@ -53,7 +53,7 @@ struct RunJson<'a> {
 
 #[derive(Serialize)]
 struct ProcessJson<'a> {
-    /// What `process` means in other members.
+    /// The value of `process` in other members.
     process: ProcessId,
     number: u32,
     parent: Option<ProcessId>,
@@ -70,7 +70,7 @@ struct ProcessJson<'a> {
 
 #[derive(Serialize)]
 struct PhaseJson {
-    /// What `parent` and `phases` mean in other members.
+    /// The value of `parent` and `phases` in other members.
     phase: PhaseId,
     process: ProcessId,
     kind: PhaseKind,
@@ -134,7 +134,7 @@ struct LookupJson {
 }
 
 impl<'a> TraceView<'a> {
-    /// All, with as many rows of each list as are asked for.
+    /// The whole summary, with limited lists.
     pub fn summary(&self) -> TraceSummary<'a> {
         let view = self;
         let (trace, figures, limit) = (view.trace, view.figures, view.limit);

@@ -1,4 +1,4 @@
-//! What belongs together in a trace, summed up over processes.
+//! Sums over the processes of a trace.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,20 +9,20 @@ use coldstart_profile::trace::{FileId, Phase, PhaseId};
 
 use super::TraceView;
 
-/// What the initialisers of an object did in all processes.
+/// The initialisers of an object, in all processes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InitialiserSum {
     /// Processes that ran them.
     pub processes: u64,
     /// How many ran.
     pub calls: u64,
-    /// Jumps from each to the next in a process.
+    /// Jumps between consecutive initialisers of a process.
     pub seeks: Seeks,
     /// Nanoseconds.
     pub time: u64,
 }
 
-/// What the loader took for an object in all processes, in nanoseconds.
+/// The loader's time for an object in all processes, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoaderTime {
     /// For its relocations.
@@ -31,14 +31,14 @@ pub struct LoaderTime {
     pub initialisers: u64,
 }
 
-/// Names that were looked for in a directory and were not there.
+/// Failed lookups in a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct MissingNames<'a> {
     /// The directory.
     pub directory: &'a Path,
     /// Lookups that failed.
     pub count: u64,
-    /// The first of them.
+    /// The first.
     pub first: &'a Path,
 }
 
@@ -47,16 +47,16 @@ pub struct MissingNames<'a> {
 pub struct LongInitialiser<'a> {
     /// Its phase.
     pub phase: &'a Phase,
-    /// Nanoseconds that it took itself.
+    /// Own time in nanoseconds.
     pub own: u64,
-    /// The object that it belongs to.
+    /// Its object.
     pub file: FileId,
-    /// Its address there.
+    /// Its address in the object.
     pub address: u64,
 }
 
 impl<'a> TraceView<'a> {
-    /// Objects whose initialisers ran, those first that took longest.
+    /// Objects with initialisers that ran, slowest first.
     pub fn initialiser_sums(&self) -> Vec<(FileId, InitialiserSum)> {
         let mut objects: BTreeMap<FileId, InitialiserSum> = BTreeMap::new();
         for order in self.figures.initialisers.iter().filter(|order| self.wants(order.file)) {
@@ -71,7 +71,7 @@ impl<'a> TraceView<'a> {
         objects
     }
 
-    /// Objects that are asked for, those first that took the most time of the loader, then those that were touched most.
+    /// Objects that match the filter, ordered by the loader's time, then by touched pages, largest first.
     pub fn object_sums(&self) -> Vec<(&'a FileFigures, LoaderTime)> {
         let mut times: BTreeMap<FileId, LoaderTime> = BTreeMap::new();
         for time in &self.figures.times.objects {
@@ -88,7 +88,7 @@ impl<'a> TraceView<'a> {
         objects
     }
 
-    /// Files that are asked for and were used or brought from the disk, those first of which most was.
+    /// Files that match the filter and were used or read from disk, most pages first.
     pub fn files_in_use(&self) -> Vec<&'a FileFigures> {
         let mut files = self.files();
         files.retain(|file| file.pages.used > 0 || file.pages.filled > 0);
@@ -96,7 +96,7 @@ impl<'a> TraceView<'a> {
         files
     }
 
-    /// Files that are asked for and have touched sections, those first of which most was touched.
+    /// Files that match the filter and have touched sections, most touched pages first.
     pub fn files_with_touched_sections(&self) -> Vec<&'a FileFigures> {
         let mut files = self.files();
         files.retain(|file| file.sections.iter().any(|section| section.touched > 0));
@@ -104,7 +104,7 @@ impl<'a> TraceView<'a> {
         files
     }
 
-    /// Files that are asked for and have jumps of a kind, those first whose jumps are longest together.
+    /// Files that match the filter and have jumps of a kind, largest sum of distances first.
     pub fn files_with_jumps(&self, seeks: fn(&Activity) -> &StagedSeeks) -> Vec<&'a FileFigures> {
         let mut files = self.files();
         files.retain(|file| seeks(&file.activity).all.steps > 0);
@@ -112,7 +112,7 @@ impl<'a> TraceView<'a> {
         files
     }
 
-    /// Initialisers of objects that are asked for, those first that took longest.
+    /// Initialisers of objects that match the filter, slowest first.
     pub fn longest_initialisers(&self) -> Vec<LongInitialiser<'a>> {
         let long = |id: &PhaseId| {
             let phase = self.trace.phases.get(usize::try_from(id.0).ok()?)?;
@@ -123,7 +123,7 @@ impl<'a> TraceView<'a> {
         longest.filter(|initialiser| self.wants(initialiser.file)).take(self.limit).collect()
     }
 
-    /// Directories in which names were missed, those first where most were.
+    /// Directories with failed lookups, most failures first.
     pub fn missing_names(&self) -> Vec<MissingNames<'a>> {
         let mut directories: BTreeMap<&Path, (u64, &Path)> = BTreeMap::new();
         for lookup in self.trace.lookups.iter().filter(|lookup| lookup.failed) {

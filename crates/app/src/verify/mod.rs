@@ -1,4 +1,4 @@
-//! `verify`: prove that a rewritten file is the same to a loader as what it was made from.
+//! `verify`: prove that a rewritten file is equivalent to its original for a loader.
 
 mod search;
 mod starts;
@@ -19,79 +19,79 @@ use serde::Serialize;
 
 use crate::error::{AppError, HintExt};
 use crate::reading::map;
-use crate::rewriting::{Refused, shrank};
+use crate::rewriting::{Refused, truncated_error};
 
 pub use search::{FirstDifference, Search};
 pub use starts::{CountedUntil, Start, Starts};
 
-/// The name and version of the verdict as JSON.
+/// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.verify/1";
 
 /// What was found out.
 #[derive(Debug, Serialize)]
 pub struct Verdict {
-    /// The file that was rewritten.
+    /// The rewritten file.
     #[serde(flatten)]
     pub path: JsonPath,
-    /// What it was compared with; `None` for what its note restores.
+    /// What it was compared with; `None` for its restored original.
     pub against: Option<String>,
-    /// Whether all that could be compared is the same, and nothing was left out.
+    /// Whether everything was compared and is the same.
     pub same: bool,
-    /// Whether it is the file that its note was written into; `None` without a note.
+    /// Whether it is unchanged since its note was written; `None` without a note.
     pub identity: Option<Identity>,
-    /// What was compared, if it is the same.
+    /// The proof, if it is equivalent.
     pub proof: Option<Proof>,
     /// The first difference.
     pub difference: Option<Difference>,
     /// Why there is nothing to compare with.
     pub refusal: Option<Refused>,
-    /// What a bound program loads, by the loader's rules.
+    /// The search of a bound program by the loader's rules.
     pub search: Option<Search>,
-    /// What starts of a bound program and its original did.
+    /// The starts of a bound program and its original.
     pub starts: Option<Starts>,
     /// Whether it is a bound program.
     #[serde(skip)]
     pub is_bound: bool,
 }
 
-/// A difference between two files that would matter to a loader.
+/// A difference between two files that matters to a loader.
 #[derive(Debug, Serialize)]
 pub struct Difference {
-    /// What kind of thing.
+    /// The kind of difference.
     pub what: &'static str,
-    /// What, where, and what each file has there.
+    /// What differs, where, and the two values.
     pub message: String,
 }
 
-/// What shall be verified, and how.
+/// What to verify, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The file that was rewritten.
+    /// The rewritten file.
     pub output: PathBuf,
-    /// The file that it was made from; `None` for what its note restores.
+    /// The file that it was made from; `None` for its restored original.
     pub against: Option<PathBuf>,
-    /// Whether and how a bound program and its original are started.
+    /// How to start a bound program and its original; `None` for no starts.
     pub starting: Option<StartOptions>,
 }
 
 /// How a bound program and its original are started.
 #[derive(Clone, Debug)]
 pub struct StartOptions {
-    /// What is waited for, and for how long.
+    /// When a start is over, and its time limit.
     pub launching: LaunchOptions,
     /// Arguments for the program.
     pub arguments: Vec<OsString>,
-    /// How often each is started to compare the cost of relocation.
+    /// Number of starts of each to compare the cost of relocation.
     pub runs: u32,
 }
 
-/// Proves that a rewritten file is the same to a loader as what it was made from, by reading both anew. Of a bound program, the
+/// Proves that a rewritten file is equivalent to its original for a loader, by reading both again. For a bound program, the
 /// loader's rules must also give the same files in the same order. Nothing is run, unless `starting` is given.
 ///
-/// That they differ, or that there is nothing to compare with, is a verdict and no error.
+/// A difference, or a missing original, is a verdict and not an error.
 ///
 /// # Errors
-/// When a file cannot be read, becomes shorter meanwhile, or cannot be started.
+/// If a file cannot be read, is truncated meanwhile, or cannot be started.
 pub fn verify(options: &Options) -> Result<Verdict, AppError> {
     let view = open(&options.output)?;
     let binding = binding(&view);
@@ -101,7 +101,7 @@ pub fn verify(options: &Options) -> Result<Verdict, AppError> {
             let release = release_of(&original);
             let compared = against_file(&view, mapped(&original, &release), binding.as_ref());
             if original.shrank() {
-                return Err(shrank(path));
+                return Err(truncated_error(path));
             }
             (compared, None)
         }
@@ -109,17 +109,17 @@ pub fn verify(options: &Options) -> Result<Verdict, AppError> {
     };
     let identity = ElfFile::parse(view.bytes()).ok().and_then(|file| identify(&file));
     if view.shrank() {
-        return Err(shrank(&options.output));
+        return Err(truncated_error(&options.output));
     }
     let search = binding.as_ref().map(|binding| search::compare(&options.output, binding)).transpose()?;
     let starts = match (&binding, &options.starting) {
         (Some(binding), Some(starting)) => Some(starts::starts(options, starting, binding, original.as_deref())?),
         (None, Some(_)) => {
             return Err(anyhow::anyhow!(
-                "`{}` is not a bound program, and `--run` starts only bound ones",
+                "`{}` is not a bound program, as required by `--run`",
                 printable(&options.output)
             ))
-            .hint(|| "without --run the file is proven against what it was made from");
+            .hint(|| "without --run the file is compared with its original");
         }
         _ => None,
     };
@@ -149,7 +149,7 @@ pub fn verify(options: &Options) -> Result<Verdict, AppError> {
     Ok(verdict)
 }
 
-/// How the file was bound, whatever was edited since.
+/// The file's binding, even after later edits.
 fn binding(view: &FileView) -> Option<Binding> {
     Binding::from_json(&binding_text(view.bytes())?).ok()
 }
@@ -158,7 +158,7 @@ fn binding_text(bytes: &[u8]) -> Option<String> {
     binding_note(&ElfFile::parse(bytes).ok()?).map(str::to_owned)
 }
 
-/// What came of the comparison.
+/// The result of the comparison.
 enum Compared {
     Proven(Result<Proof, NotProven>),
     /// There is nothing to compare with.
@@ -172,8 +172,8 @@ fn compare(original: Source<'_>, output: Source<'_>, binding: Option<&Binding>) 
     }
 }
 
-/// Compares with a file: what it was made from, or for a program that was edited after it had been bound, what it was before or
-/// after the binding.
+/// Compares with a file: the original, or for a program with edits after the binding, the program before or after the
+/// binding.
 fn against_file(view: &FileView, original: Source<'_>, binding: Option<&Binding>) -> Compared {
     let release = release_of(view);
     if binding.is_none() || binding_text(original.bytes) == binding_text(view.bytes()) {
@@ -185,7 +185,7 @@ fn against_file(view: &FileView, original: Source<'_>, binding: Option<&Binding>
     }
 }
 
-/// Compares with what the note restores, in memory; of a bound program, that is the program before it was bound.
+/// Compares with the original from the note, in memory; for a bound program, the program before the binding.
 fn against_note(view: &FileView, binding: Option<&Binding>) -> (Compared, Option<Vec<u8>>) {
     let release = release_of(view);
     let compared = || {
@@ -201,23 +201,23 @@ fn against_note(view: &FileView, binding: Option<&Binding>) -> (Compared, Option
     }
 }
 
-/// The edits that were made in a program after it had been bound, taken back.
+/// Undoes the edits made after the binding.
 #[derive(Default)]
 struct LaterEdits {
-    /// The program as it was bound; none without later edits.
+    /// The program right after the binding; `None` without later edits.
     bound: Option<Vec<u8>>,
     /// The proof of the last edit, or the first difference.
     proven: Option<Result<Proof, NotProven>>,
 }
 
 impl LaterEdits {
-    /// Takes them back in memory, and proves each.
+    /// Undoes them in memory, and proves each.
     fn take_back(view: &FileView) -> Result<Self, Refusal> {
         let release = release_of(view);
         let mut later = Self::default();
         loop {
             let output = later.bound(mapped(view, &release));
-            // A binding that others have edited cannot be taken back, and need not.
+            // A binding edited by another tool cannot be undone, and does not have to be.
             if About::read(&ElfFile::parse(output.bytes)?)
                 .is_some_and(|about| about.edits.ends_with(&["bind".to_owned()]))
             {
@@ -229,12 +229,12 @@ impl LaterEdits {
         }
     }
 
-    /// The program as it was bound, where `now` is the program as it stands.
+    /// The program right after the binding; `now` is the current program.
     fn bound<'a>(&'a self, now: Source<'a>) -> Source<'a> {
         self.bound.as_deref().map_or(now, Source::in_memory)
     }
 
-    /// What these proofs and the one of an edit before them say together.
+    /// Combines these proofs with the proof of an earlier edit.
     fn with(&self, before: Result<Proof, NotProven>) -> Result<Proof, NotProven> {
         match &self.proven {
             Some(Ok(last)) => before.map(|_| last.clone()),

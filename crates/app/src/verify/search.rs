@@ -1,4 +1,4 @@
-//! What a bound program loads, by the loader's rules, against what its original would load.
+//! Comparison of what a bound program and its original load, by the loader's rules.
 
 use std::path::{Path, PathBuf};
 
@@ -11,36 +11,36 @@ use crate::error::AppError;
 /// Both searches.
 #[derive(Debug, Serialize)]
 pub struct Search {
-    /// How the program is bound.
+    /// The mode of the binding.
     pub mode: Mode,
     /// Files that the bound program loads, without itself.
     pub libraries: usize,
-    /// The first place in the order at which they part.
+    /// The first difference in the load order.
     pub parting: Option<FirstDifference>,
     /// Names that the bound program does not find.
     pub missing: Vec<String>,
-    /// Probes of the original that fail.
+    /// Failed probes of the original.
     pub failed_probes_before: usize,
-    /// Probes of the bound program that fail; `None` in mode `audit`, where the rules do not tell.
+    /// Failed probes of the bound program; `None` in mode `audit`, where the rules do not apply.
     pub failed_probes_after: Option<usize>,
-    /// Those of them that only look for variants of a library, below the folder of links.
+    /// Those for variants of a library below the link directory.
     pub variant_probes_after: usize,
-    /// The others, in order; the first few.
+    /// The first few of the others, in order.
     pub stray_probes: Vec<PathBuf>,
-    /// Mode `audit`: how the auditing library is not the one that was written.
+    /// Mode `audit`: how the audit library has changed.
     pub audit_library: Option<Change>,
-    /// Mode `audit`: answers of the auditing library by which another file is loaded.
+    /// Mode `audit`: answers of the audit library that load a different file.
     pub misled: Vec<Misled>,
 }
 
-/// A place at which two orders part.
+/// The first difference of two load orders.
 #[derive(Debug, Serialize)]
 pub struct FirstDifference {
     /// Counted from 0.
     pub place: usize,
-    /// The file of the original; `None` where it loads no more.
+    /// The file of the original; `None` at its end.
     pub before: Option<PathBuf>,
-    /// The file of the bound program; `None` where it loads no more.
+    /// The file of the bound program; `None` at its end.
     pub after: Option<PathBuf>,
 }
 
@@ -48,7 +48,7 @@ pub struct FirstDifference {
 const LISTED: usize = 20;
 
 impl Search {
-    /// Whether the same is loaded by the same means, without probes in vain that were not foreseen.
+    /// Whether the same files are loaded in the same way, without unexpected failed probes.
     pub fn holds(&self) -> bool {
         self.parting.is_none()
             && self.missing.is_empty()
@@ -84,7 +84,7 @@ pub(super) fn compare(program: &Path, binding: &Binding) -> Result<Search, AppEr
     })
 }
 
-/// Where two closures part: another file, or the same one with or without its symbols being looked up.
+/// The first difference of two closures: a different file, or the same file in or not in the symbol lookup scope.
 fn parting(before: &Closure, after: &Closure) -> Option<FirstDifference> {
     let (before, after) = (&before.objects, &after.objects);
     let place = before

@@ -1,4 +1,4 @@
-//! Starts of a bound program and of its original: what the loader does, what it costs, how they end.
+//! Starts of a bound program and its original: the loader's actions, their cost, and the exit status.
 
 use std::fs::Permissions;
 use std::io::Write;
@@ -21,33 +21,33 @@ use serde::Serialize;
 use super::{Options, StartOptions};
 use crate::error::AppError;
 
-/// With fewer runs of each, all of one kind are slower by chance too often: of 5 and 5, once in 252 times.
+/// With fewer runs, all runs of one program are too often slower by chance: with 5 each, once in 252 times.
 const FEWEST_RUNS: usize = 5;
-/// A wrong order costs millions of cycles. Some ten thousand, a few pages touched for the first time, are another matter: a
-/// program of three libraries takes no more for all its relocations.
+/// A wrong order costs millions of cycles. Some ten thousand cycles (a few first touches of pages) are noise: a program with
+/// three libraries takes no more for all its relocations.
 const NOTICED_CYCLES: u64 = 100_000;
 
-/// What both starts did. Without the original, the bound program's alone.
+/// The starts of both programs, or of the bound program alone.
 #[derive(Debug, Serialize)]
 pub struct Starts {
     /// Why the original was not started, if it was not.
     pub no_original: Option<String>,
-    /// What the original did.
+    /// The start of the original.
     pub before: Option<Start>,
-    /// What the bound program did.
+    /// The start of the bound program.
     pub after: Start,
-    /// Why the orders could not be compared, or where they part.
+    /// Why the orders could not be compared, or their first difference.
     pub parting: Option<String>,
-    /// Files that the loader tried in vain before the program got control, other than variants below the links.
+    /// Failed probes before the program's entry point, except for variants below the links.
     pub stray_probes: Vec<PathBuf>,
 }
 
-/// What one of the programs did.
+/// The start of one program.
 #[derive(Debug, Serialize)]
 pub struct Start {
     /// How it ended: "exited with code 0", "was killed by signal 11".
     pub end: String,
-    /// It had not ended, or was not ready, at the time limit, and was ended.
+    /// Whether it was ended at the time limit.
     pub reached_limit: bool,
     /// System calls of the first process.
     pub system_calls: u64,
@@ -55,9 +55,9 @@ pub struct Start {
     pub failed_calls: u64,
     /// Up to where they were counted.
     pub counted_until: CountedUntil,
-    /// Files that the loader tried in vain before the program got control.
+    /// Failed probes before the program's entry point.
     pub failed_probes: usize,
-    /// Relocations whose symbol was looked up.
+    /// Number of relocations with a symbol lookup.
     pub relocations: Option<u64>,
     /// The loader's time for relocation in each run, in cycles, ascending.
     pub relocation_cycles: Vec<u64>,
@@ -76,14 +76,14 @@ pub enum CountedUntil {
 }
 
 impl Start {
-    /// The middle of the cycles.
+    /// The median of the cycles.
     pub fn median_cycles(&self) -> Option<u64> {
         self.relocation_cycles.get(self.relocation_cycles.len() / 2).copied()
     }
 }
 
 impl Starts {
-    /// Whether the bound program does the same, ends in the same way, tries nothing in vain and relocates no slower.
+    /// Whether the bound program does the same, exits in the same way, has no failed probes and relocates no slower.
     pub fn holds(&self) -> bool {
         self.parting.is_none()
             && self.stray_probes.is_empty()
@@ -141,7 +141,7 @@ pub(super) fn starts(
     let mut cycles = [Vec::new(), Vec::new()];
     let runs = if after.log.is_ok() && !reached_limit { starting.runs } else { 0 };
     for number in 0..runs {
-        // Whatever else the machine does meanwhile hits both alike.
+        // Other load on the machine affects both alike.
         let both = [original.as_ref(), Some(&bound_command)];
         for turn in 0..2 {
             let which = (turn + number as usize) % 2;
@@ -169,7 +169,7 @@ pub(super) fn starts(
     })
 }
 
-/// What was seen of one program.
+/// The observations of one program.
 struct Watched {
     counts: SyscallCounts,
     /// Or why there is no log.
@@ -179,11 +179,11 @@ struct Watched {
 /// The loader's log of a start, or why there is none.
 fn log_of(command: &CommandLine, launching: &LaunchOptions) -> Result<Result<LoaderLog, String>, AppError> {
     let log = unless_not_started(loader_log(command, launching, LoaderLogMode::Run))?;
-    // An auditing library has a namespace of its own.
+    // An audit library has its own namespace.
     Ok(log.map(|log| LoaderLog { objects: log.objects.into_iter().filter(is_programs).collect(), ..log }))
 }
 
-/// Tells a program that could not be started, or was interrupted, from one whose loader tells nothing.
+/// Distinguishes a failed or interrupted start from a loader without a log.
 fn unless_not_started<T>(result: Result<T, LoaderLogError>) -> Result<Result<T, String>, AppError> {
     match result {
         Ok(done) => Ok(Ok(done)),
@@ -208,7 +208,7 @@ fn counts(command: &CommandLine, launching: &LaunchOptions, to_the_end: bool) ->
         ..CountOptions::default()
     };
     match count_syscalls(command, &options) {
-        // On this processor no breakpoint is known.
+        // Breakpoints are not supported on this architecture.
         Err(SyscallsError::EntryPoint { .. }) => {
             Ok(count_syscalls(command, &CountOptions { until: Until::Exit, ..options })?)
         }
@@ -243,7 +243,7 @@ impl Watched {
     }
 }
 
-/// Where two starts part, in words.
+/// The first difference of two starts, as text.
 fn parting(before: Option<&Watched>, after: &Watched) -> Option<String> {
     let after_log = match &after.log {
         Ok(log) => log,
@@ -260,7 +260,7 @@ fn parting(before: Option<&Watched>, after: &Watched) -> Option<String> {
         let parting = parting.as_ref()?;
         let path = |path: &Option<PathBuf>| path.as_deref().map_or_else(|| "nothing".to_owned(), printable);
         Some(format!(
-            "number {} of {what} is `{}` for the original and `{}` for the bound program",
+            "{what} differ at position {}: `{}` in the original, `{}` in the bound program",
             parting.place + 1,
             path(&parting.before),
             path(&parting.after)
@@ -272,12 +272,12 @@ fn parting(before: Option<&Watched>, after: &Watched) -> Option<String> {
         .or_else(|| missing.map(|name| format!("`{}` is not found by the bound program", printable(name))))
 }
 
-/// Whether we ended a program before the loader had handed over to it.
+/// Whether a program was ended before the loader had finished.
 fn was_cut(log: &LoaderLog) -> bool {
     log.end == Some(End::TimedOut) && log.program.is_none()
 }
 
-/// As much of two logs as both starts came to do.
+/// The common length of two logs.
 fn common(before: &LoaderLog, after: &LoaderLog) -> (LoaderLog, LoaderLog) {
     let objects = before.objects.len().min(after.objects.len());
     let initialisers = before.initialisers.len().min(after.initialisers.len());
@@ -289,27 +289,27 @@ fn common(before: &LoaderLog, after: &LoaderLog) -> (LoaderLog, LoaderLog) {
     (cut(before), cut(after))
 }
 
-/// Whether two paths lead to one file.
+/// Whether two paths are the same file.
 fn same_file(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| path.metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok();
     identity(one).is_some_and(|found| Some(found) == identity(other))
 }
 
-/// Files tried in vain by the loader itself, other than variants below the links and libraries that keep their path.
+/// Failed probes by the loader itself, except for variants below the links and libraries that keep their path.
 fn stray(log: &LoaderLog, binding: &Binding, program: &Path) -> Vec<PathBuf> {
     let failed = log.failed_probes.iter().filter(|probe| !probe.later);
     failed.map(|probe| probe.path.clone()).filter(|path| !binding.foresees(program, path)).collect()
 }
 
-/// The original as a file that can be started; one that we made goes away in the end.
+/// The original as an executable file; a temporary one is removed on drop.
 struct Standing {
     path: PathBuf,
     _made: Option<StagedFile>,
 }
 
 impl Standing {
-    /// The file that was named; or the original where it stands, when the bound program stands in another folder; or the
-    /// restored content beside the bound program, where `$ORIGIN` means the same.
+    /// The given file; or the original at its path, if the bound program is in another directory; or the restored content
+    /// next to the bound program, where `$ORIGIN` is the same.
     fn of(options: &Options, binding: &Binding, bound: &Path, content: Option<&[u8]>) -> Result<Self, String> {
         if let Some(path) = &options.against {
             let path = std::path::absolute(path).map_err(|error| error.to_string())?;
@@ -327,15 +327,15 @@ impl Standing {
             let folder = real.parent().unwrap_or(Path::new("/"));
             let mode = std::fs::metadata(&real)?.permissions().mode() & 0o777;
             let name = real.file_name().unwrap_or_default();
-            // What a killed run has left there; whoever may not remove it need not.
+            // Leftovers of a killed run; errors are ignored.
             let _ = remove_leftovers(folder);
             let mut file = StagedFile::create_named(folder, name, 0o600)
-                .with_context(|| format!("cannot put it into `{}`", printable(folder)))?;
+                .with_context(|| format!("cannot create it in `{}`", printable(folder)))?;
             file.file().write_all(content)?;
             file.file().set_permissions(Permissions::from_mode(mode | 0o500))?;
             // A file that is open for writing cannot be executed.
             file.close_writer();
-            let path = file.temporary_path().context("it has no name")?.to_owned();
+            let path = file.temporary_path().context("no temporary file name")?.to_owned();
             Ok(Self { path, _made: Some(file) })
         };
         made().map_err(|error| format!("{error:#}"))

@@ -1,4 +1,4 @@
-//! Tables that are computed: figures, initialisers in order, and what changed from one trace to another.
+//! Computed tables: figures, initialisers in order, and changes between two traces.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -26,7 +26,7 @@ pub(super) fn figures(source: &Source, table: &mut Rows<'_>) -> Result<(), AppEr
     Ok(())
 }
 
-/// A row for each figure of two traces, and how much more the second has.
+/// A row for each figure of two traces, with the difference.
 pub(super) fn two_figures(first: &Source, second: &Source, table: &mut Rows<'_>) -> Result<(), AppError> {
     table.columns(&TWO_FIGURES)?;
     let groups = figure_groups(&first.trace, &first.figures);
@@ -53,7 +53,7 @@ fn named(group: &str, figure: &Figure) -> [String; 4] {
     [group.to_owned(), figure.key.clone(), figure.label.clone(), unit.to_owned()]
 }
 
-/// A row for each initialiser, in the order in which those of an object ran in a process.
+/// A row for each initialiser, in the order of execution by process and object.
 pub(super) fn initialisers(source: &Source, table: &mut Rows<'_>) -> Result<(), AppError> {
     table.columns(&INITIALISERS)?;
     let trace = &source.trace;
@@ -87,10 +87,10 @@ fn phase(source: &Source, id: PhaseId) -> Option<&Phase> {
     source.trace.phases.get(usize::try_from(id.0).ok()?)
 }
 
-/// Takes one number out of those of a file.
+/// Selects one figure of a file.
 type Count = fn(&FileNumbers) -> Option<u64>;
 
-/// What is counted of each file, before and after.
+/// The compared figures of each file.
 const COUNTED: [(&str, Count); 7] = [
     ("touches", |file| file.touches),
     ("major_touches", |file| file.major_touches),
@@ -107,7 +107,7 @@ fn changes_columns() -> Vec<String> {
     ["path", "other_path", "there"].map(str::to_owned).into_iter().chain(counted).collect()
 }
 
-/// The first lines of the tables that are made here.
+/// The header lines of the tables of this module.
 pub(super) fn headers() -> [Vec<String>; 4] {
     let owned = |columns: &[&str]| columns.iter().map(|column| (*column).to_owned()).collect();
     [owned(&FIGURES), owned(&TWO_FIGURES), owned(&INITIALISERS), changes_columns()]
@@ -145,7 +145,7 @@ fn change(
         (Some(_), None) => "first",
         _ => "other",
     };
-    // A file that is not there has no numbers, like what was not recorded.
+    // A missing file has empty cells, like an unrecorded figure.
     let numbers = |source: &Source, file: Option<FileId>| {
         file.map(|file| FileNumbers::of(file, &source.figures)).unwrap_or_default()
     };

@@ -1,7 +1,7 @@
-//! `view`: a trace, or two of them, as a page, a picture, another viewer's file, or tables.
+//! `view`: one or two traces as a page, a picture, another viewer's file, or tables.
 //!
-//! [`View::read`] reads the traces; [`View::write_file`] writes one file of what they can become, [`serve::Served`] shows the page
-//! in a browser. What a newcomer would not guess: one file is the unit, because a front end says of each that it is written.
+//! [`View::read`] reads the traces; [`View::write_file`] writes one output file, [`serve::Served`] shows the page in a browser.
+//! Not obvious: each output file is a separate call, because a front end reports each one.
 
 mod differences;
 mod picture;
@@ -31,50 +31,50 @@ pub use picture::Picture;
 pub use source::Source;
 pub use wanted::{Asked, Destination, Wanted, WantedFile, check_list};
 
-/// What is looked at, and how pictures of it are drawn.
+/// The traces, and options for pictures.
 #[derive(Clone, Debug, Default)]
 pub struct ViewOptions {
     /// The trace.
     pub trace: PathBuf,
-    /// Another trace of the same program, to hold against the first.
+    /// Another trace of the same program to compare with.
     pub other: Option<PathBuf>,
-    /// The object whose map is drawn, by file name, path, soname or pattern; else the one with the most touches.
+    /// The object of the map, by file name, path, soname or pattern; by default the one with the most touches.
     pub object: Option<String>,
-    /// Colours of pictures; light unless they are told.
+    /// Colours of pictures; light by default.
     pub theme: Option<Theme>,
-    /// Width and height of pictures, in points.
+    /// Width and height of pictures, in pixels.
     pub size: Option<(u32, u32)>,
 }
 
 impl ViewOptions {
-    /// The files that are read, which no output may replace.
+    /// The input files, which no output may replace.
     pub fn inputs(&self) -> Inputs {
         let traces = std::iter::once(&self.trace).chain(&self.other);
         traces.fold(Inputs::default(), |inputs, trace| {
-            inputs.with(format!("the trace `{}`, which is viewed", printable(trace)), trace)
+            inputs.with(format!("the viewed trace `{}`", printable(trace)), trace)
         })
     }
 }
 
-/// A kind of file that a trace can become.
+/// A kind of output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// An interactive page.
     Html,
-    /// The map of an object as a drawing.
+    /// The map of an object as a vector image.
     Svg,
-    /// The map of an object as a picture of points.
+    /// The map of an object as a raster image.
     Png,
     /// For another viewer.
     Json,
-    /// Tables of values separated by commas.
+    /// CSV tables.
     Csv,
 }
 
 impl FileKind {
     const ALL: [Self; 5] = [Self::Html, Self::Svg, Self::Png, Self::Json, Self::Csv];
 
-    /// As in the ending of a file's name, without the dot.
+    /// The file name extension without the dot.
     pub fn name(self) -> &'static str {
         match self {
             Self::Html => "html",
@@ -85,13 +85,13 @@ impl FileKind {
         }
     }
 
-    /// By the ending of a file's name; `None` if it tells none.
+    /// By the file name extension; `None` if unknown.
     pub fn of_path(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_string_lossy().to_ascii_lowercase();
         Self::ALL.into_iter().find(|kind| kind.name() == ending || (*kind == Self::Html && ending == "htm"))
     }
 
-    /// What a file of this kind may replace.
+    /// The kind of existing file that may be replaced.
     pub fn output_kind(self) -> OutputKind {
         match self {
             Self::Html => kinds::PAGE,
@@ -118,7 +118,7 @@ pub enum ViewerFormat {
 }
 
 impl ViewerFormat {
-    /// One word.
+    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Perfetto => "perfetto",
@@ -127,28 +127,28 @@ impl ViewerFormat {
     }
 }
 
-/// What a file is to hold.
+/// The content of an output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
     /// The interactive page.
     Html,
-    /// The map of an object as a drawing.
+    /// The map of an object as a vector image.
     Svg,
-    /// The map of an object as a picture of points.
+    /// The map of an object as a raster image.
     Png,
-    /// A file of another viewer.
+    /// A file for another viewer.
     Json(ViewerFormat),
     /// A table (see [`tables::names`]).
     Table {
         /// Its name.
         name: &'a str,
-        /// Of the second trace, where the table is made of one.
+        /// Whether a single-trace table is of the second trace.
         of_other: bool,
     },
 }
 
 impl Content<'_> {
-    /// The kind of file that holds it.
+    /// The kind of file for it.
     pub fn kind(&self) -> FileKind {
         match self {
             Self::Html => FileKind::Html,
@@ -160,15 +160,15 @@ impl Content<'_> {
     }
 }
 
-/// A file that was written.
+/// A written file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Written {
-    /// `None` if it was not a file of ours that was written to.
+    /// `None` for stdout.
     #[serde(flatten)]
     pub path: Option<JsonPath>,
     /// The name of its [`FileKind`].
     pub kind: &'static str,
-    /// Of JSON: the name of the viewer's format.
+    /// For JSON: the name of the viewer's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<&'static str>,
     /// The name of the table.
@@ -176,35 +176,35 @@ pub struct Written {
     pub table: Option<String>,
     /// Its size.
     pub bytes: u64,
-    /// Of JSON: the viewer's records; of tables: rows.
+    /// For JSON the number of records, for tables of rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<u64>,
 }
 
-/// All that was made of a trace.
+/// The result of `view`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ViewOutcome {
     /// The traces.
     pub traces: Vec<JsonPath>,
-    /// The files, in the order in which they were written.
+    /// The files, in the order of writing.
     pub written: Vec<Written>,
-    /// The object whose map was drawn.
+    /// The object of the map.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
-    /// Of two traces: why they must not be compared, or with care.
+    /// For two traces: reasons against comparing them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
-    /// Where the page is served.
+    /// The URL of the served page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
 }
 
-/// What was read.
+/// The read traces.
 pub struct View {
     options: ViewOptions,
     first: Source,
     second: Option<Source>,
-    /// Made when it is asked for first.
+    /// Computed on first use.
     picture: OnceCell<Picture>,
 }
 
@@ -212,7 +212,7 @@ impl View {
     /// Reads the traces.
     ///
     /// # Errors
-    /// When one of them is not there, damaged, of a later format, or something else altogether.
+    /// If one of them is missing, damaged, of a later format, or not a trace.
     pub fn read(options: ViewOptions) -> Result<Self, AppError> {
         let first = Source::read(&options.trace)?;
         let second = options.other.as_deref().map(Source::read).transpose()?;
@@ -224,7 +224,7 @@ impl View {
         &self.first
     }
 
-    /// The outcome as it is before anything is written, with what stands against comparing two traces.
+    /// The initial outcome without written files, with the reasons against comparing two traces.
     pub fn outcome(&self) -> ViewOutcome {
         let compared = self.second.as_ref().map(|second| Comparison::of(&self.first.as_trace(), &second.as_trace()));
         ViewOutcome {
@@ -236,10 +236,10 @@ impl View {
         }
     }
 
-    /// The map of the object that is asked for, with what the other start touched of it drawn over.
+    /// The map of the selected object, with the touches of the other start as an overlay.
     ///
     /// # Errors
-    /// When the name means no object or several, or the other trace has not the one that it means.
+    /// If the name matches no object or several, or the other trace does not have it.
     pub fn picture(&self) -> Result<&Picture, AppError> {
         if let Some(picture) = self.picture.get() {
             return Ok(picture);
@@ -251,16 +251,16 @@ impl View {
     /// The interactive page.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be rendered.
     pub fn page(&self) -> Result<Vec<u8>, AppError> {
         let second = self.second.as_ref().map(Source::as_trace);
         Ok(trace_page(&self.first.as_trace(), second.as_ref())?)
     }
 
-    /// Writes one file, whole or not at all.
+    /// Writes one file, completely or not at all.
     ///
     /// # Errors
-    /// When it cannot be made or written, or `interrupt` has noted a signal.
+    /// If it cannot be rendered or written, or `interrupt` received a signal.
     pub fn write_file(
         &self,
         content: Content<'_>,
@@ -276,10 +276,10 @@ impl View {
         written.map(|written| Written { path, bytes, ..written }).ok_or_else(|| AppError::new("nothing was written"))
     }
 
-    /// Writes what a file is to hold. Path and size of what is returned are not known here.
+    /// Writes the content of a file. Path and size of the result are left empty.
     ///
     /// # Errors
-    /// When it cannot be made, `out` takes no more, or `interrupt` has noted a signal.
+    /// If it cannot be rendered, `out` fails, or `interrupt` received a signal.
     pub fn write(
         &self,
         content: Content<'_>,

@@ -12,20 +12,20 @@ use crate::error::{AppError, HintExt};
 
 /// The map of one object.
 pub struct Picture {
-    /// The object's path, as it can be shown.
+    /// The object's path, escaped.
     pub path: String,
     map: ObjectMap,
 }
 
 impl Picture {
-    /// The map of the object that is asked for, with what the other start touched of it drawn over.
+    /// The map of the selected object, with the touches of the other start as an overlay.
     ///
     /// # Errors
-    /// When the name means no object or several, or the other trace has not the one that it means.
+    /// If the name matches no object or several, or the other trace does not have it.
     pub(super) fn of(source: &Source, other: Option<&Source>, asked: &ViewOptions) -> Result<Self, AppError> {
         let file =
             choose(&source.trace, asked.object.as_deref()).map_err(AppError::from).map_err(|error| match other {
-                // Of two, it must be said which.
+                // With two traces, the error names the trace.
                 Some(_) => error.within(format!("cannot map `{}`", source.name)),
                 None => error,
             })?;
@@ -39,15 +39,15 @@ impl Picture {
         Ok(Self { path, map: ObjectMap::of(&source.trace, &source.figures, file, &options)? })
     }
 
-    /// As a drawing.
+    /// As SVG.
     pub fn svg(&self) -> String {
         self.map.svg()
     }
 
-    /// As a picture of points.
+    /// As PNG.
     ///
     /// # Errors
-    /// When it cannot be drawn.
+    /// If it cannot be rendered.
     pub fn png(&self) -> Result<Vec<u8>, AppError> {
         Ok(self.map.png()?)
     }
@@ -57,7 +57,7 @@ fn overlay<'a>(source: &Source, other: &'a Source, file: FileId, path: &str) -> 
     let partners = Comparison::of(&source.as_trace(), &other.as_trace()).partners;
     let partner = usize::try_from(file.0).ok().and_then(|place| partners.get(place).copied().flatten());
     let partner = partner
-        .ok_or_else(|| anyhow!("`{}` has no file that stands for `{path}`", other.name))
-        .hint(|| "name an object that both starts used with --object, or draw each by itself")?;
+        .ok_or_else(|| anyhow!("`{}` has no file that corresponds to `{path}`", other.name))
+        .hint(|| "use --object with an object that both starts used, or draw each trace by itself")?;
     Ok(Overlay { trace: &other.trace, file: partner, label: Some(&other.name) })
 }

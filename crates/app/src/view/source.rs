@@ -1,4 +1,4 @@
-//! Traces that are looked at.
+//! The viewed traces.
 
 use std::path::{Path, PathBuf};
 
@@ -12,15 +12,15 @@ use coldstart_view::page::TraceSource;
 
 use crate::error::{AppError, HintExt};
 
-/// A trace, read whole, and its figures.
+/// A trace and its figures.
 pub struct Source {
     /// Its file.
     pub path: PathBuf,
-    /// The path as it can be shown.
+    /// The path, escaped.
     pub name: String,
-    /// What it holds.
+    /// The trace.
     pub trace: Trace,
-    /// What it amounts to.
+    /// Its figures.
     pub figures: Figures,
 }
 
@@ -28,14 +28,14 @@ impl Source {
     /// Reads a trace file.
     ///
     /// # Errors
-    /// Not there, empty, damaged, of a later format, or something else altogether.
+    /// If the file is missing, empty, damaged, of a later format, or not a trace.
     pub fn read(path: &Path) -> Result<Self, AppError> {
         let trace = TraceFile::open(path).and_then(|file| file.read());
         let trace = match trace {
             Err(error) if is_of_perf(path) => {
                 return Err(error).hint(|| {
                     format!(
-                        "perf recorded it: `coldstart trace import {} -o FILE.coldtrace` makes a trace of it",
+                        "it is a perf recording; convert it with `coldstart trace import {} -o FILE.coldtrace`",
                         shell_word(path.as_os_str())
                     )
                 });
@@ -46,18 +46,18 @@ impl Source {
         Ok(Self { path: path.to_owned(), name: printable(path), trace, figures })
     }
 
-    /// As pages and comparisons take it.
+    /// As input for pages and comparisons.
     pub fn as_trace(&self) -> TraceSource<'_> {
         TraceSource { source: &self.name, trace: &self.trace, figures: &self.figures }
     }
 
-    /// As exports take it.
+    /// As input for exports.
     pub fn as_export(&self) -> TraceExport<'_> {
         TraceExport { source: &self.name, trace: &self.trace }
     }
 }
 
-/// Whether it begins as `perf record` begins a file.
+/// Whether it begins with the magic number of `perf record`.
 fn is_of_perf(path: &Path) -> bool {
     const MAGIC: &[u8] = b"PERFILE2";
     read_beginning(path, MAGIC.len()).is_ok_and(|beginning| beginning == MAGIC)

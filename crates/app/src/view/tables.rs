@@ -1,7 +1,7 @@
-//! Tables of values separated by commas (RFC 4180): the trace file's views, and what is computed from them.
+//! CSV tables (RFC 4180): the trace file's views, and tables computed from them.
 //!
-//! Values are as they are, quoted where they must be: a table is for programs, so nothing is cut or escaped. Bytes that are no
-//! text (a path that is not UTF-8) are written as SQL writes them, x'2f746d70ff'.
+//! Values are quoted where necessary, but neither cut nor escaped, because a table is for programs. Bytes that are not UTF-8
+//! (in a path) are written as SQL BLOB literals, x'2f746d70ff'.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -32,30 +32,29 @@ const VIEWS: [&str; 12] = [
 ];
 /// Initialisers in order, with their jumps.
 const INITIALISERS: &str = "initialisers";
-/// Of one trace or two.
+/// For one trace or two.
 const FIGURES: &str = "figures";
-/// Of two.
+/// For two traces.
 const CHANGES: &str = "changes";
 
-/// Names of all tables that there are, of one trace or of two.
+/// Names of all tables, for one trace or two.
 pub fn names(are_two: bool) -> Vec<&'static str> {
     VIEWS.into_iter().chain([INITIALISERS, FIGURES]).chain(are_two.then_some(CHANGES)).collect()
 }
 
-/// Whether there is a table of that name, and one file can hold it.
+/// Checks the name of a table.
 ///
 /// # Errors
-/// When there is none, or it is made of another number of traces.
+/// If there is no such table, or it requires another number of traces.
 pub fn check(name: &str, are_two: bool) -> Result<(), AppError> {
     if !are_two && name == CHANGES {
-        return Err(anyhow!("`{CHANGES}` are between two traces, and there is one"))
-            .hint(|| "name the other one behind it");
+        return Err(anyhow!("the table `{CHANGES}` requires two traces")).hint(|| "name a second trace");
     }
     if !names(are_two).contains(&name) {
-        return Err(anyhow!("there is no table `{name}`")).hint(|| format!("there are {}", names(are_two).join(", ")));
+        return Err(anyhow!("no table `{name}`")).hint(|| format!("the tables are {}", names(are_two).join(", ")));
     }
     if are_two && name != CHANGES && name != FIGURES {
-        return of_one_trace_only(&format!("the table `{name}`"), "take each trace by itself, or the table `changes`");
+        return of_one_trace_only(&format!("the table `{name}`"), "use one trace at a time, or the table `changes`");
     }
     Ok(())
 }
@@ -71,10 +70,10 @@ pub struct TableFile {
     pub place: OutputTarget,
 }
 
-/// The files of all tables, named after the one that was asked for.
+/// The files of all tables, named after the given output.
 ///
 /// # Errors
-/// When one of them cannot be written.
+/// If one of them cannot be written.
 pub fn files(asked: &OutputTarget, are_two: bool) -> Result<Vec<TableFile>, AppError> {
     let mut files = Vec::new();
     for name in names(are_two) {
@@ -86,7 +85,7 @@ pub fn files(asked: &OutputTarget, are_two: bool) -> Result<Vec<TableFile>, AppE
     Ok(files)
 }
 
-/// The same place, with something put before the name's ending.
+/// The same path, with a suffix before the extension.
 fn beside(asked: &OutputTarget, addition: &str) -> Result<OutputTarget, AppError> {
     let path = asked.path();
     let mut name = path.file_stem().unwrap_or_default().to_os_string();
@@ -98,17 +97,17 @@ fn beside(asked: &OutputTarget, addition: &str) -> Result<OutputTarget, AppError
     Ok(asked.renamed(&path.with_file_name(name))?)
 }
 
-/// Whether a line is the first of a table of ours, whichever.
+/// Whether a line is the header of any table by coldstart.
 pub fn is_header(line: &str) -> bool {
     let is_it = |columns: &[String]| columns.join(",") == line.trim_end_matches('\r');
     differences::headers().iter().any(|columns| is_it(columns))
         || VIEWS.iter().any(|view| is_it(&coldstart_tracefile::columns(view)))
 }
 
-/// Writes a table of a trace, or of two, and gives the number of its rows.
+/// Writes a table of one or two traces, and returns the number of its rows.
 ///
 /// # Errors
-/// When the trace cannot be read any more, `out` takes no more, or a signal came.
+/// If the trace can no longer be read, `out` fails, or a signal arrived.
 pub(super) fn write(
     name: &str,
     source: &Source,
@@ -128,7 +127,7 @@ pub(super) fn write(
     Ok(table.count)
 }
 
-/// Rows on their way out. The first is that of the columns' names.
+/// A CSV writer. The first row has the column names.
 pub(super) struct Rows<'w> {
     out: csv::Writer<&'w mut dyn Write>,
     count: u64,
@@ -145,7 +144,7 @@ impl Rows<'_> {
     }
 }
 
-/// What the writer below said; the library keeps it to itself.
+/// The error of the underlying writer, which the CSV library hides.
 fn in_plain(error: csv::Error) -> std::io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
@@ -153,7 +152,7 @@ fn in_plain(error: csv::Error) -> std::io::Error {
     }
 }
 
-/// Row by row: a view of a million events has a row for each.
+/// Writes row by row, because a view may have millions of rows.
 fn of_view(interrupt: Option<&Interrupt>, source: &Source, name: &str, table: &mut Rows<'_>) -> Result<(), AppError> {
     let mut failed = None;
     let mut file = TraceFile::open(&source.path)?;
@@ -184,18 +183,18 @@ fn cell(value: &Value<'_>) -> String {
     }
 }
 
-/// As SQL writes bytes.
+/// As an SQL BLOB literal.
 pub(super) fn bytes_in_words(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("x'{digits}'")
 }
 
-/// Refuses what two traces cannot become.
+/// The error for an output of one trace if two were given.
 ///
 /// # Errors
 /// Always.
 pub fn of_one_trace_only(what: &str, hint: &str) -> Result<(), AppError> {
-    Err(anyhow!("{what} is made of one trace, and there are two")).hint(|| hint)
+    Err(anyhow!("{what} takes one trace, but two were given")).hint(|| hint)
 }
 
 #[cfg(test)]
@@ -206,9 +205,9 @@ mod tests {
     fn tables_are_known_by_name() {
         assert!(check("touches", false).is_ok() && check("figures", true).is_ok() && check("changes", true).is_ok());
         for (name, are_two, words) in [
-            ("changes", false, "between two traces"),
-            ("touches", true, "made of one trace"),
-            ("sqlite_schema", false, "there is no table"),
+            ("changes", false, "requires two traces"),
+            ("touches", true, "takes one trace"),
+            ("sqlite_schema", false, "no table"),
         ] {
             let sentence = check(name, are_two).unwrap_err().sentence();
             assert!(sentence.contains(words), "{sentence}");

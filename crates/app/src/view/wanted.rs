@@ -1,4 +1,4 @@
-//! What is asked for, checked as a whole before anything is read or written.
+//! The requested outputs, all checked before anything is read or written.
 
 use std::path::{Path, PathBuf};
 
@@ -11,24 +11,24 @@ use super::{Content, FileKind, ViewOptions, ViewerFormat};
 use crate::error::{AppError, HintExt};
 use crate::writing::try_out;
 
-/// What a trace shall become.
+/// The requested outputs.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// Where files go; `-` is stdout.
+    /// Output files; `-` is stdout.
     pub outputs: Vec<PathBuf>,
-    /// Whether files there may be replaced that are no earlier outputs.
+    /// Whether to replace files other than earlier outputs.
     pub force: bool,
-    /// What the files become, whatever their names say.
+    /// The kind of the files, overriding their extensions.
     pub kind: Option<FileKind>,
-    /// The viewer of JSON.
+    /// The viewer for JSON.
     pub format: Option<ViewerFormat>,
-    /// The only table that is written.
+    /// The only table to write.
     pub table: Option<String>,
-    /// Whether the page is shown in a browser.
+    /// Whether to show the page in a browser.
     pub open: bool,
-    /// Whether the start is shown as text.
+    /// Whether to show the start as text.
     pub terminal: bool,
-    /// Whether what was written is told as JSON.
+    /// Whether to report the written files as JSON.
     pub json: bool,
 }
 
@@ -37,12 +37,12 @@ pub struct Asked {
 pub enum Destination {
     /// To stdout.
     Stdout,
-    /// To a place, by the rule for outputs.
+    /// To a file, by the rule for outputs.
     File(OutputTarget),
 }
 
 impl Destination {
-    /// Its place; `None` for stdout.
+    /// The target; `None` for stdout.
     pub fn place(&self) -> Option<&OutputTarget> {
         match self {
             Self::Stdout => None,
@@ -50,25 +50,25 @@ impl Destination {
         }
     }
 
-    /// As it was given; `None` for stdout.
+    /// The path as given; `None` for stdout.
     pub fn path(&self) -> Option<&Path> {
         self.place().map(OutputTarget::path)
     }
 }
 
-/// A file to be written.
+/// A file to write.
 #[derive(Clone, Debug)]
 pub struct WantedFile {
-    /// What it becomes.
+    /// Its kind.
     pub kind: FileKind,
-    /// What was asked for: of several tables, the name that theirs are made of.
+    /// The given output; with several tables, the base of their names.
     pub destination: Destination,
-    /// Tables in files of their own.
+    /// Tables in separate files.
     tables: Vec<TableFile>,
 }
 
 impl WantedFile {
-    /// What is written, and where.
+    /// The contents with their destinations.
     pub fn contents<'a>(&'a self, asked: &'a Asked) -> Vec<(Content<'a>, Destination)> {
         let content = match (self.kind, &asked.table) {
             (FileKind::Html, _) => Content::Html,
@@ -87,14 +87,14 @@ impl WantedFile {
         vec![(content, self.destination.clone())]
     }
 
-    /// The places of the files that are written.
+    /// The targets of the written files.
     fn places(&self) -> impl Iterator<Item = &OutputTarget> {
         let itself = self.tables.is_empty().then(|| self.destination.place()).flatten();
         itself.into_iter().chain(self.tables.iter().map(|table| &table.place))
     }
 }
 
-/// All that is asked for.
+/// The checked outputs.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The files, in the order in which they were named.
@@ -103,10 +103,10 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Checks all that is asked for.
+    /// Checks the request.
     ///
     /// # Errors
-    /// When the kind of a file is not told, or what is asked for does not go together or cannot be written where it is asked for.
+    /// If the kind of a file is unknown, options conflict, or an output cannot be written.
     pub fn of(asked: &Asked, options: &ViewOptions) -> Result<Self, AppError> {
         let inputs = options.inputs();
         let mut files: Vec<WantedFile> = Vec::new();
@@ -120,7 +120,7 @@ impl Wanted {
                 let is_other = path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir());
                 let place = OutputTarget::new(path, kind.output_kind(), asked.force);
                 let place = place.map(|place| place.not_over(inputs.clone()));
-                // What stands for several tables is not written itself.
+                // The base name of several tables is not written itself.
                 let checked = place.and_then(|place| match (kind, &asked.table) {
                     (FileKind::Csv, None) => Ok(place),
                     _ => place.check().map(|()| place),
@@ -136,13 +136,13 @@ impl Wanted {
         }
         check_leftovers(asked, options, &files)?;
         if files.iter().filter(|file| file.destination.place().is_none()).count() > 1 {
-            return Err(anyhow!("`-` is to be written twice")).hint(|| "name each file once");
+            return Err(anyhow!("`-` is given twice as output")).hint(|| "give each output once");
         }
         try_out(files.iter().flat_map(WantedFile::places))?;
         Ok(Self { files, opens: asked.open })
     }
 
-    /// Whether nothing but the trace was named.
+    /// Whether no output was requested.
     pub fn is_nothing(&self) -> bool {
         self.files.is_empty() && !self.opens
     }
@@ -153,12 +153,11 @@ fn kind(path: &Path, told: Option<FileKind>) -> Result<FileKind, AppError> {
         return Ok(kind);
     }
     if path.as_os_str() == "-" {
-        return Err(anyhow!("what is to be written to stdout is not told"))
-            .hint(|| "add --as html, svg, png, json or csv");
+        return Err(anyhow!("unknown format for stdout")).hint(|| "add --as html, svg, png, json or csv");
     }
     FileKind::of_path(path)
-        .ok_or_else(|| anyhow!("what `{}` is to be cannot be told from its ending", printable(path)))
-        .hint(|| "endings are .html, .svg, .png, .json and .csv; or say it with --as")
+        .ok_or_else(|| anyhow!("unknown extension of `{}`", printable(path)))
+        .hint(|| "known extensions: .html, .svg, .png, .json and .csv; or use --as")
 }
 
 fn check_table(kind: FileKind, asked: &Asked, options: &ViewOptions) -> Result<(), AppError> {
@@ -170,20 +169,20 @@ fn check_table(kind: FileKind, asked: &Asked, options: &ViewOptions) -> Result<(
 
 fn check_stdout(asked: &Asked, kind: FileKind) -> Result<(), AppError> {
     if asked.json || asked.terminal || asked.open {
-        return Err(anyhow!("stdout cannot hold both the file and what --json, --terminal or --open print"))
-            .hint(|| "write the file to a place of its own: -o OUT");
+        return Err(anyhow!("stdout cannot take both the file and the output of --json, --terminal or --open"))
+            .hint(|| "write the file elsewhere with -o OUT");
     }
     if kind == FileKind::Csv && asked.table.is_none() {
-        return Err(anyhow!("stdout can hold one table, and there are several"))
-            .hint(|| "name one with --table; `--table list` lists them");
+        return Err(anyhow!("stdout can take only one table"))
+            .hint(|| "select one with --table; `--table list` lists them");
     }
     Ok(())
 }
 
-/// `--table list` prints names, and does nothing else.
+/// `--table list` only prints names.
 ///
 /// # Errors
-/// When something else is asked for.
+/// If another output is requested.
 pub fn check_list(asked: &Asked, options: &ViewOptions) -> Result<(), AppError> {
     for (is_given, what) in [
         (!asked.outputs.is_empty(), "-o"),
@@ -196,37 +195,36 @@ pub fn check_list(asked: &Asked, options: &ViewOptions) -> Result<(), AppError> 
         (options.size.is_some(), "--size"),
     ] {
         if is_given {
-            return Err(anyhow!("`--table list` prints the tables' names, and cannot be used with {what}"))
-                .hint(|| "take one of the two");
+            return Err(anyhow!("`--table list` cannot be used with {what}")).hint(|| "use one of the two");
         }
     }
     Ok(())
 }
 
-/// Options that nothing would follow.
+/// Refuses options without effect.
 fn check_leftovers(asked: &Asked, options: &ViewOptions, files: &[WantedFile]) -> Result<(), AppError> {
     let has = |kinds: &[FileKind]| files.iter().any(|file| kinds.contains(&file.kind));
     let pictures = has(&[FileKind::Svg, FileKind::Png]);
     let text = asked.terminal || (files.is_empty() && !asked.open);
     for (is_given, is_used, what, hint) in [
-        (asked.format.is_some(), has(&[FileKind::Json]), "--format", "it is for -o OUT.json"),
-        (asked.table.is_some(), has(&[FileKind::Csv]), "--table", "it is for -o OUT.csv"),
-        (options.theme.is_some(), pictures, "--theme", "it is for -o OUT.svg and OUT.png; a page has both"),
-        (options.size.is_some(), pictures, "--size", "it is for -o OUT.svg and OUT.png"),
+        (asked.format.is_some(), has(&[FileKind::Json]), "--format", "it applies to -o OUT.json"),
+        (asked.table.is_some(), has(&[FileKind::Csv]), "--table", "it applies to -o OUT.csv"),
+        (options.theme.is_some(), pictures, "--theme", "it applies to -o OUT.svg and OUT.png; a page has both"),
+        (options.size.is_some(), pictures, "--size", "it applies to -o OUT.svg and OUT.png"),
         (
             options.object.is_some(),
             pictures || text,
             "--object",
-            "it is for pictures and --terminal; a page has all objects",
+            "it applies to pictures and --terminal; a page has all objects",
         ),
-        (asked.json, !files.is_empty() || asked.open, "--json", "it tells what was written: add -o OUT or --open"),
+        (asked.json, !files.is_empty() || asked.open, "--json", "it reports what was written: add -o OUT or --open"),
     ] {
         if is_given && !is_used {
-            return Err(anyhow!("{what} has nothing to act on")).hint(|| hint);
+            return Err(anyhow!("{what} has no effect here")).hint(|| hint);
         }
     }
     if text && options.other.is_some() {
-        return of_one_trace_only("a view in the terminal", "compare them in a page: -o OUT.html or --open");
+        return of_one_trace_only("a view in the terminal", "compare them in a page with -o OUT.html or --open");
     }
     Ok(())
 }
@@ -247,13 +245,17 @@ mod tests {
         let two = ViewOptions { other: Some(directory.path().join("b.coldtrace")), ..one.clone() };
         let table = |name: &str| Some(name.to_owned());
         for (asked, options, words) in [
-            (Asked { outputs: vec!["-".into()], ..Asked::default() }, &one, "stdout is not told"),
-            (Asked { outputs: to("x.odd"), ..Asked::default() }, &one, "cannot be told from its ending"),
-            (Asked { outputs: to("x.csv"), table: table("nothing"), ..Asked::default() }, &one, "there is no table"),
-            (Asked { outputs: to("x.svg"), table: table("touches"), ..Asked::default() }, &one, "--table has nothing"),
-            (Asked { outputs: [to("x.svg"), to("x.svg")].concat(), ..Asked::default() }, &one, "written twice"),
-            (Asked { json: true, ..Asked::default() }, &one, "--json has nothing"),
-            (Asked { terminal: true, ..Asked::default() }, &two, "made of one trace"),
+            (Asked { outputs: vec!["-".into()], ..Asked::default() }, &one, "unknown format for stdout"),
+            (Asked { outputs: to("x.odd"), ..Asked::default() }, &one, "unknown extension"),
+            (Asked { outputs: to("x.csv"), table: table("nothing"), ..Asked::default() }, &one, "no table"),
+            (
+                Asked { outputs: to("x.svg"), table: table("touches"), ..Asked::default() },
+                &one,
+                "--table has no effect",
+            ),
+            (Asked { outputs: [to("x.svg"), to("x.svg")].concat(), ..Asked::default() }, &one, "given twice"),
+            (Asked { json: true, ..Asked::default() }, &one, "--json has no effect"),
+            (Asked { terminal: true, ..Asked::default() }, &two, "takes one trace"),
         ] {
             let sentence = refused(asked, options);
             assert!(sentence.contains(words), "{sentence}");

@@ -1,4 +1,4 @@
-//! From what was typed to a launch, for every verb that starts a program.
+//! From arguments to launch options, for every verb that starts a program.
 
 use coldstart_app::launching::{Launching, Waiting};
 use coldstart_launch::{CommandLine, LaunchOptions};
@@ -20,7 +20,7 @@ pub(crate) fn waiting(args: &WaitingArgs) -> Waiting {
     Waiting { ready: args.ready.clone(), time_limit: args.time_limit, grace: args.grace }
 }
 
-/// With nothing to read and nowhere to write to.
+/// With all streams at /dev/null.
 pub(crate) fn waiting_options(args: &WaitingArgs) -> Result<LaunchOptions, CliError> {
     waiting(args).options()
 }

@@ -1,4 +1,4 @@
-//! The work of each verb: what it does with the libraries, and how it shows the result.
+//! The verbs: each calls the library and prints the result.
 
 mod bind;
 mod doctor;
@@ -28,7 +28,7 @@ use crate::exit::Exit;
 
 pub(crate) use prefetch::run_launcher;
 
-/// Does what was asked.
+/// Runs a verb.
 pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
     match verb {
         Verb::Bind(args) => bind::run(args),

@@ -1,4 +1,4 @@
-//! What verbs tell on the way, on stderr.
+//! Notes and progress of verbs, on stderr.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -23,7 +23,7 @@ impl Observer for Terminal {
     }
 }
 
-/// Prints what a verb tells as it comes, and counts its files.
+/// Prints notes and hints as they come, and counts files.
 #[derive(Default)]
 pub(crate) struct Console {
     bar: Mutex<Option<ProgressBar>>,
@@ -31,12 +31,12 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// Whether errors were told.
+    /// Whether there were errors.
     pub(crate) fn has_errors(&self) -> bool {
         self.complaints.lock().unwrap_or_else(PoisonError::into_inner).count() > 0
     }
 
-    /// The errors that were told.
+    /// The errors.
     pub(crate) fn into_complaints(self) -> Complaints {
         self.complaints.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

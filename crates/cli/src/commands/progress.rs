@@ -1,4 +1,4 @@
-//! The count of files on long walks: on a terminal only.
+//! The file counter of long walks, on a terminal only.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::charset::shows_utf_8;
 
-/// A style in characters that the locale has.
+/// A style with characters of the locale.
 pub(crate) fn progress_style(template: &str) -> Option<ProgressStyle> {
     let style = ProgressStyle::with_template(template).ok()?;
     Some(if shows_utf_8() { style } else { style.progress_chars("#>-").tick_chars("|/-\\ ") })

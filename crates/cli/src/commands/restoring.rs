@@ -1,4 +1,4 @@
-//! What `unpack` and `unbind` share: what became of the files, in words.
+//! Shared by `unpack` and `unbind`: the text report.
 
 use coldstart_app::restoring::{Done, Options, Report, warnings};
 use coldstart_app::rewriting::{Task, Worked};
@@ -15,10 +15,10 @@ use crate::output::table::MAX_WIDTH;
 use crate::output::text::{counted, escaped, fact, omitted, plain, prose, size};
 use crate::output::{self, json, note};
 
-/// Files listed, unless all are asked for.
+/// Maximum number of listed files without `--all`.
 const SOME: usize = 20;
 
-/// What becomes of files that were changed.
+/// How to handle changed files.
 pub(super) fn changed_file(args: &ChangedArgs) -> ChangedFile {
     match args {
         ChangedArgs { keep_payload: true, .. } => ChangedFile::KeepPayload,
@@ -27,7 +27,7 @@ pub(super) fn changed_file(args: &ChangedArgs) -> ChangedFile {
     }
 }
 
-/// Lets `restore` do the work, and shows what became of the files.
+/// Runs `restore`, and prints the report.
 pub(super) fn run(
     options: &Options,
     many_args: &ManyArgs,
@@ -54,7 +54,7 @@ pub(super) fn run(
     Ok(finish(report.taking.verb, report.done, says_why, console, &interrupt, report.total.not_begun))
 }
 
-/// What became of the only file; nothing where an error or a refusal has said all.
+/// The report on the only file; empty after an error or a refusal.
 fn one(report: &Report, task: &Task, worked: &Worked<Done>) -> String {
     let Some(restored) = worked.restored() else { return String::new() };
     let into = into_words(&report.place, task, &restored.replacement.path);
@@ -67,8 +67,8 @@ fn one(report: &Report, task: &Task, worked: &Worked<Done>) -> String {
     if let Some(payload) = &restored.payload {
         let bytes = counted(payload.size, "appended byte");
         let place = match payload.from == payload.to {
-            true => format!("at file offset {}, where they were", payload.to.0),
-            false => format!("at file offset {}, and were at {}", payload.to.0, payload.from.0),
+            true => format!("at file offset {}, unchanged", payload.to.0),
+            false => format!("at file offset {}, before at {}", payload.to.0, payload.from.0),
         };
         text.push_str(&fact("payload", &format!("{bytes} {place}")));
     }
@@ -78,12 +78,12 @@ fn one(report: &Report, task: &Task, worked: &Worked<Done>) -> String {
     text
 }
 
-/// What became of many files.
+/// The report on many files.
 fn many(report: &Report, all: bool) -> String {
     let total = &report.total;
     let without = match total.not_ours {
         0 => String::new(),
-        count => format!("; passed over {} without a note of ours", counted(count, "file")),
+        count => format!("; skipped {} without a coldstart note", counted(count, "file")),
     };
     let mut text = prose(&format!("restored {}{without}", counted(total.restored, "file")), 0, 2);
     let done = report.done.iter().filter(|(_, worked)| worked.restored().is_some());

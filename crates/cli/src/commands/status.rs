@@ -1,4 +1,4 @@
-//! `coldstart status`: which edits of ours a file holds, and which libraries of a bound program have changed since.
+//! `coldstart status`: the edits by coldstart in a file, and the libraries of a bound program that have changed since.
 
 use std::path::Path;
 
@@ -43,9 +43,9 @@ fn text(path: &Path, status: &Status) -> String {
     let Some(about) = &status.about else {
         let text = match &status.identity {
             Some(Identity::Changed { change }) => {
-                format!("`{name}` was rewritten by coldstart and changed since: {change}")
+                format!("`{name}` was rewritten by coldstart and has changed since: {change}")
             }
-            _ => format!("`{name}` holds no edit of coldstart"),
+            _ => format!("`{name}` was not edited by coldstart"),
         };
         return prose(&text, 0, 2) + &list("next", &next.unwrap_or_default());
     };
@@ -60,9 +60,9 @@ fn text(path: &Path, status: &Status) -> String {
     };
     let mut text = prose(&format!("`{name}` was {edits} by version {version}"), 0, 2);
     let state = match &status.identity {
-        Some(Identity::Changed { change }) => format!("not as coldstart wrote it: {change}"),
+        Some(Identity::Changed { change }) => format!("changed after coldstart wrote it: {change}"),
         Some(Identity::Unrecorded) | None => Refusal::Unrecorded.to_string(),
-        Some(Identity::Intact) => "as coldstart wrote it".to_owned(),
+        Some(Identity::Intact) => "unchanged since coldstart wrote it".to_owned(),
     };
     text.push_str(&fact("file", &escaped(&state)));
     let Some(binding) = &status.binding else {
@@ -71,7 +71,7 @@ fn text(path: &Path, status: &Status) -> String {
     let libraries = counted(binding.libraries.len() as u64, "library");
     text.push_str(&fact("mode", &format!("{}, {libraries}", binding.mode.name())));
     if let Some(library) = &binding.audit {
-        text.push_str(&fact("audit", &format!("`{}` answers the loader", escaped(library))));
+        text.push_str(&fact("audit", &format!("`{}`", escaped(library))));
     }
     if let Some(farm) = &binding.farm {
         let links = counted(farm.links.len() as u64, "link");
@@ -94,12 +94,12 @@ pub(super) fn changed(change: &Change) -> String {
             format!("`{}` cannot be read at `{}`: {}", escaped(library), path(was), escaped(reason))
         }
         Change::Replaced { library, path: at } => {
-            format!("`{}`: another file stands at `{}`", escaped(library), path(at))
+            format!("`{}`: a different file is at `{}`", escaped(library), path(at))
         }
         Change::FoundElsewhere { library, level, was, now } => {
             let level = level.as_ref().map(|level| format!(" at processor level {}", escaped(level)));
             format!(
-                "`{}` would be found at `{}` now{}, and was at `{}`",
+                "`{}` would now be found at `{}`{} instead of `{}`",
                 escaped(library),
                 path(now),
                 level.unwrap_or_default(),
@@ -110,28 +110,28 @@ pub(super) fn changed(change: &Change) -> String {
             let name = |name: &Option<String>| {
                 name.as_ref().map_or("nothing".to_owned(), |name| format!("`{}`", escaped(name)))
             };
-            format!("the original would load {} where it loaded {}", name(now), name(was))
+            format!("the original would load {} instead of {}", name(now), name(was))
         }
-        Change::CannotBeBound { reason } => format!("the original could not be bound now: {}", escaped(reason)),
-        Change::FarmGone { directory } => format!("the folder of links `{}` is gone", path(directory)),
-        Change::LinkGone { path: link } => format!("the link `{}` is gone", path(link)),
+        Change::CannotBeBound { reason } => format!("the original can no longer be bound: {}", escaped(reason)),
+        Change::FarmGone { directory } => format!("the link directory `{}` is missing", path(directory)),
+        Change::LinkGone { path: link } => format!("the link `{}` is missing", path(link)),
         Change::LinkLeadsElsewhere { path: link, target: Some(target) } => {
-            format!("the link `{}` leads to `{}`", path(link), path(target))
+            format!("the link `{}` now points to `{}`", path(link), path(target))
         }
-        Change::LinkLeadsElsewhere { path: link, target: None } => format!("`{}` is no link any more", path(link)),
+        Change::LinkLeadsElsewhere { path: link, target: None } => format!("`{}` is no longer a link", path(link)),
         Change::AuditLibraryGone { path: library, reason } => {
-            format!("the library that answers the loader cannot be read at `{}`: {}", path(library), escaped(reason))
+            format!("cannot read the audit library `{}`: {}", path(library), escaped(reason))
         }
         Change::AuditLibraryReplaced { path: library, by_coldstart: true } => {
-            format!("`{}` answers the loader with another table than was written for this program", path(library))
+            format!("the audit library `{}` has a table for another program", path(library))
         }
         Change::AuditLibraryReplaced { path: library, by_coldstart: false } => format!(
-            "`{}` was not written by `bind`, and its code runs in the program before all other code",
+            "the audit library `{}` was not written by `bind`, and its code runs in the program before all other code",
             path(library)
         ),
         Change::AuditLibraryUnrecorded { path: library } => {
-            format!("the note does not tell what `{}` holds, so that it cannot be compared", path(library))
+            format!("the content of `{}` is not recorded in the note and cannot be checked", path(library))
         }
-        Change::ProgramEdited => "its list of libraries or its search path were edited by others".to_owned(),
+        Change::ProgramEdited => "its list of libraries or its search path was edited by another tool".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! `coldstart unbind`: restore what was there before binding, byte for byte.
+//! `coldstart unbind`: restore programs as they were before binding, byte for byte.
 
 use coldstart_app::restoring::Options;
 use coldstart_app::unbind::unbind;

@@ -1,4 +1,4 @@
-//! `coldstart unpack`: restore what was there before packing, byte for byte.
+//! `coldstart unpack`: restore files as they were before packing, byte for byte.
 
 use coldstart_app::restoring::Options;
 use coldstart_app::unpack::unpack;

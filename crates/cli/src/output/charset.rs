@@ -1,4 +1,4 @@
-//! Which characters text is drawn with.
+//! The character set of output.
 //!
 //! Bars, trees, arrows and marks have a form in ASCII for locales with another character set than UTF-8. Names are not
 //! changed by this: a character of a name is either shown or escaped, see [`printable`](super::path::printable).

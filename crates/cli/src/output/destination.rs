@@ -1,4 +1,4 @@
-//! Results that are not kept whole in memory, on their way to stdout.
+//! Streaming results to stdout.
 
 use std::io::{self, BufWriter, Write};
 
@@ -11,7 +11,7 @@ use super::ReaderLeft;
 /// Lets `fill` write all of a result to stdout, and gives its size in bytes.
 ///
 /// # Errors
-/// Whatever went wrong, a signal that `interrupt` noted included.
+/// If writing fails, or `interrupt` received a signal.
 pub(crate) fn to_stdout(
     interrupt: Option<&Interrupt>,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), AppError>,

@@ -41,7 +41,7 @@ pub(crate) fn print_errors() {
     struct NoResult {}
 
     if !super::has_result() {
-        // They stand on stderr already, and so does what is wrong with stdout.
+        // They are already on stderr, as are errors of stdout.
         let _ = print("coldstart.error/1", &NoResult {});
     }
 }

@@ -1,4 +1,4 @@
-//! How results and complaints are printed: results to stdout, everything else to stderr.
+//! Printing: results to stdout, everything else to stderr.
 //!
 //! Nothing else in this program writes to stdout or stderr. `println!` would panic when the reader has left.
 
@@ -23,9 +23,9 @@ use anstream::adapter::strip_str;
 use anstyle::Style;
 use coldstart_app::error::AppError;
 
-/// The reader of our stdout closed it before we were done, as `| head` does. Not worth a word.
+/// The reader closed stdout early, as `| head` does. Not reported.
 #[derive(Debug, thiserror::Error)]
-#[error("the reader of the output has left")]
+#[error("the reader has closed the output")]
 pub(crate) struct ReaderLeft;
 
 /// Writes a result to stdout. Colours are dropped when stdout is no terminal.
@@ -36,7 +36,7 @@ pub(crate) fn print(text: &str) -> Result<(), AppError> {
     print_bytes(text.as_bytes())
 }
 
-/// Writes a result that is no text to stdout, as it is.
+/// Writes a binary result to stdout.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), AppError> {
     note_result();
     let mut out = std::io::stdout().lock();
@@ -60,22 +60,22 @@ pub(crate) fn has_result() -> bool {
     RESULT.load(Ordering::Relaxed)
 }
 
-/// Writes `LABEL: text` to stderr. A stderr that cannot be written to is nobody's concern.
+/// Writes `LABEL: text` to stderr. Errors are ignored.
 pub(crate) fn complain(style: &Style, label: &str, text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{style}{label}:{style:#} {text}");
 }
 
-/// Writes a result to stderr, where stdout belongs to the program that was started.
+/// Writes a result to stderr, if stdout belongs to the started program.
 pub(crate) fn report(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Says once, on stderr, what was done in a lesser way or left out. The result itself stays true.
+/// Prints a note to stderr about a fallback or a skipped step. The result is still correct.
 pub(crate) fn note(text: &str) {
     complain(&style::NOTE, "note", text);
 }
 
-/// Advice on stderr, below the note it belongs to.
+/// Prints a hint to stderr, below its note.
 pub(crate) fn hint(text: &str) {
     complain(&style::HINT, "hint", text);
 }

@@ -19,7 +19,7 @@ const TITLE: usize = 120;
 /// Writes the page of what `--json` would print with this schema.
 ///
 /// # Errors
-/// When it cannot be made or written; a file that was there before stays as it was.
+/// If it cannot be rendered or written; an existing file is then unchanged.
 pub(crate) fn write<T: Serialize>(
     place: &OutputTarget,
     kind: ReportKind,
@@ -29,6 +29,6 @@ pub(crate) fn write<T: Serialize>(
 ) -> Result<(), AppError> {
     let title = cut(&escaped(title), TITLE);
     let page = report_page(kind, &title, &Envelope::new(schema, body))
-        .with_context(|| format!("cannot make the page `{}`", printable(place.path())))?;
+        .with_context(|| format!("cannot render the page `{}`", printable(place.path())))?;
     write_file(place, &page)
 }

@@ -14,7 +14,7 @@ pub(crate) fn fitted(path: &Path, columns: usize) -> String {
     for (index, character) in text.char_indices().rev() {
         width += character.width().unwrap_or(0);
         if width > columns || (width == columns && index > 0) {
-            // This character gives its place to the mark.
+            // The ellipsis replaces this character.
             let rest = &text[index + character.len_utf8()..];
             return format!("{}{rest}", either("…", "~"));
         }

@@ -1,4 +1,4 @@
-//! Sizes and shares as people read them.
+//! Human-readable sizes and shares.
 
 pub(crate) use coldstart_view::numbers::{bytes, grouped};
 

@@ -1,4 +1,4 @@
-//! Tables for people: no frame, two spaces between columns, numbers to the right.
+//! Text tables: no frame, two spaces between columns, numbers right-aligned.
 //!
 //! The table library's types stay in this file.
 
@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 /// The widest line we print, in columns.
 pub(crate) const MAX_WIDTH: usize = 100;
 
-/// Which side a column's text leans to.
+/// The alignment of a column.
 #[derive(Clone, Copy)]
 pub(crate) enum Align {
     Left,

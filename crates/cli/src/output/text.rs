@@ -1,4 +1,4 @@
-//! The building blocks of a report: headings, labelled facts, tables set in by two columns, names that are made harmless.
+//! The building blocks of a report: headings, labelled facts, indented tables, escaped names.
 //!
 //! A name in an ELF file may be anything: terminal escapes, line breaks, a megabyte of template arguments. Whatever comes
 //! from a file passes through [`escaped`] or [`name`] before it is shown.
@@ -14,12 +14,12 @@ use super::wrap::filled;
 
 /// How far the contents of a section are set in, in columns.
 pub(crate) const INDENT: usize = 2;
-/// Columns of a fact's label, the space behind it included.
+/// Columns of a fact's label, including the space after it.
 const LABEL: usize = 11;
 /// The longest text of a fact, in columns; the middle of a longer one is left out.
 const LONGEST: usize = 800;
 
-/// A name from a file, harmless and with its middle left out to fit `columns`: of a C++ name both ends tell something.
+/// A name from a file, escaped and with its middle cut to fit `columns`: both ends of a C++ name are informative.
 pub(crate) fn name(text: &str, columns: usize) -> String {
     cut(&escaped(text), columns)
 }

@@ -1,4 +1,4 @@
-//! Times as people read them: milliseconds below a second, seconds above.
+//! Human-readable times: milliseconds below a second, seconds above.
 
 pub(crate) use coldstart_view::numbers::seconds;
 

@@ -160,7 +160,7 @@ fn owners_are_named_or_inferred_and_marked_so() {
     let directory = scratch();
     let path = library(directory.path());
     let named = report(directory.path(), &["libshapes.so"]);
-    let owners = section(&named, "What the relocated words are", 3);
+    let owners = section(&named, "Relocated words by owner", 3);
     assert!(owners.contains("names_of_things"), "{owners}");
     let vtables = owners.lines().find(|line| line.trim_start().starts_with("vtables")).unwrap();
     assert!(vtables.ends_with("name"), "{vtables}");
@@ -169,7 +169,7 @@ fn owners_are_named_or_inferred_and_marked_so() {
     build(directory.path(), "libhidden.so", LIBRARY, &["-fvisibility=hidden", "-s"]);
     let inferred = report(directory.path(), &["libhidden.so"]);
     assert!(inferred.contains("stripped; only exported symbols have names"), "{inferred}");
-    assert!(section(&inferred, "What the relocated words are", 2).contains("inferred from shape"), "{inferred}");
+    assert!(section(&inferred, "Relocated words by owner", 2).contains("inferred from shape"), "{inferred}");
     assert!(path.exists());
 }
 
@@ -291,7 +291,7 @@ fn a_directory_is_ranked_and_what_is_passed_over_is_counted() {
     assert!(text.contains("total of 2 objects"), "{text}");
     let kinds = section(&text, "What could be better", 1);
     assert!(kinds.contains("unpacked-relocations"), "{kinds}");
-    assert!(section(&text, "Passed over", 0).contains("relocatable object"), "{text}");
+    assert!(section(&text, "Skipped", 0).contains("relocatable object"), "{text}");
     assert!(section(&text, "Other files", 0).contains("script"), "{text}");
     assert!(!text.contains("a.o"), "only counted: {text}");
     assert!(report(directory.path(), &["tree", "--all"]).contains("tree/a.o"));
@@ -304,7 +304,7 @@ fn a_closure_names_every_object_once_in_order() {
     assert_tidy(&text, "--closure true");
     let json: Value = serde_json::from_str(&report(directory.path(), &["--closure", "true", "--json"])).unwrap();
     let objects = json["closures"][0]["objects"].as_array().unwrap();
-    let list = section(&text, "In the order of loading", 1);
+    let list = section(&text, "In load order", 1);
     let numbered = list.lines().filter(|line| line.trim_start().starts_with(|first: char| first.is_ascii_digit()));
     assert_eq!(numbered.count(), objects.len(), "{list}");
     assert!(list.contains("the program") && list.contains("libc.so.6"), "{list}");

@@ -232,7 +232,7 @@ fn without_root_cold_is_refused_with_advice_and_the_rest_works() {
 
     let works = as_nobody(&["measure", "--runs", "2", "--", "perl", "-e", "1"]);
     assert_eq!(works.status.code(), Some(0), "{}", text(&works.stderr));
-    assert!(text(&works.stderr).contains("`selective` stands in for `cold`"), "{}", text(&works.stderr));
+    assert!(text(&works.stderr).contains("using `selective` instead of `cold`"), "{}", text(&works.stderr));
     assert!(text(&works.stdout).contains("selective"), "{}", text(&works.stdout));
 }
 

@@ -67,7 +67,7 @@ fn show_tells_how_much_and_where() {
     41.0 kB     10        10  41.0 kB  100 %  ████████████████████  tree/hot
      614 kB    150        30   123 kB   20 %                        total of 4 files
     --- stderr
-    note: passed over 1 symbolic link, 1 further name of a file already seen
+    note: skipped 1 symbolic link, 1 further name of a known file
     ");
     insta::assert_snapshot!(
         conversation(coldstart(directory.path(), &["pagecache", "show", "--ranges", "--sort", "resident", "--limit", "2", "tree"])),
@@ -86,7 +86,7 @@ fn show_tells_how_much_and_where() {
         resident in tree/hot
           pages 0-9, 41.0 kB from offset 0x0
         --- stderr
-        note: passed over 1 symbolic link, 1 further name of a file already seen
+        note: skipped 1 symbolic link, 1 further name of a known file
         "
     );
 }
@@ -172,7 +172,7 @@ fn evict_says_before_and_after() {
     41.0 kB            10      0     0 B  tree/hot
      614 kB            30      0     0 B  total of 4 files
     --- stderr
-    note: passed over 1 symbolic link, 1 further name of a file already seen
+    note: skipped 1 symbolic link, 1 further name of a known file
     ");
     let (code, shown) = json(directory.path(), &["pagecache", "show", "--json", "tree"]);
     assert_eq!((code, &shown["total"]["resident_pages"]), (0, &Value::from(0)));
@@ -276,7 +276,7 @@ fn memory_file_systems_cannot_be_evicted_and_the_widest_lines_fit() {
     assert_eq!(code, 1);
     assert_eq!(evicted["files"][0]["stayed"][0]["reason"], "in-memory");
     let text = conversation(coldstart(directory.path(), &["pagecache", "evict", "."]));
-    assert!(text.contains("there is nowhere to read them from again"), "{text}");
+    assert!(text.contains("has no backing store"), "{text}");
     for line in text.lines() {
         assert!(line.width() <= 100, "{} columns: {line}", line.width());
     }

@@ -1,7 +1,7 @@
-//! The entries that programs need: every name they ask for, and the file that answers.
+//! Cache entries for the libraries of programs: every requested name with the file found for it.
 //!
-//! A program's search may give one name two meanings, by the run paths of two of its libraries; a cache cannot. The
-//! first one stands, and the others are told.
+//! Not obvious: with different run paths, two libraries can find different files for the same name; a cache has only one. The
+//! first one is entered and the others are reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,67 +14,70 @@ use coldstart_loader::{Closure, Environment, Rules, Start, resolve};
 use super::{CacheSourceError, NEWEST_RELEASE, as_path, family_loader, file_name, inside, named_family, parent};
 use crate::{Conditions, Files, Inherit, Levels, ObjectFile, ProgramKind, Root, Surroundings};
 
-/// Most files below a store item that are looked at.
+/// Maximum number of files below a store item.
 const MOST_FILES: usize = 1_000_000;
 
 /// How to follow programs.
 #[derive(Debug)]
-pub struct Following<'a> {
+pub struct ClosureOptions<'a> {
     /// Where the programs and their libraries are.
     pub files: &'a Files,
-    /// Whose cache it is to be; that of the first program when it was not said.
+    /// The architecture of the cache; by default that of the first program.
     pub arch: Option<&'a str>,
-    /// glibc's second number; without it that of the first program's loader.
+    /// glibc's minor version; by default that of the first program's loader.
     pub release: Option<u32>,
-    /// Processor levels that are entered; none for all.
+    /// Processor levels to enter; `None` for all.
     pub levels: Option<BTreeSet<Vec<u8>>>,
-    /// Whether names may be found by the cache that is in the root.
+    /// Whether the root's own cache is used in searches.
     pub with_cache: bool,
 }
 
-/// What programs need.
+/// The libraries of programs.
 #[derive(Debug)]
 pub struct FromClosures {
-    /// Whose libraries they are.
+    /// Their architecture.
     pub family: &'static Family,
-    /// glibc's second number, whose rules were followed.
+    /// glibc's minor version for the rules.
     pub release: u32,
-    /// One for each name and processor level, in the order in which names were asked for.
+    /// One for each name and processor level, in request order.
     pub entries: Vec<NewEntry>,
-    /// Number of objects that were followed.
+    /// Number of objects.
     pub programs: usize,
-    /// Names that nothing answers to.
+    /// Names that were not found.
     pub missing: Vec<Missing>,
-    /// Names with two meanings.
+    /// Names with more than one file.
     pub conflicts: Vec<Conflict>,
 }
 
-/// A name that nothing answers to.
+/// A name that was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// As it is asked for.
+    /// The requested name.
     pub name: Vec<u8>,
-    /// The path of who asks.
+    /// The path of the requesting object.
     pub needed_by: Vec<u8>,
 }
 
-/// A name with two meanings.
+/// A name with more than one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// As it is asked for.
+    /// The requested name.
     pub name: Vec<u8>,
-    /// The path that is entered.
+    /// The entered path.
     pub taken: Vec<u8>,
-    /// The path that somebody else finds by the name.
+    /// The path that another object finds by this name.
     pub other: Vec<u8>,
 }
 
-/// Follows programs and libraries. `is_named` says that each has to be one; otherwise what is no object is passed over.
+/// Follows programs and libraries. With `is_named` each must be one; otherwise other files are skipped.
 ///
 /// # Errors
-/// When one that is named cannot be followed, is for another architecture than the others, or is started by musl's
-/// loader.
-pub fn follow(asked: &Following<'_>, programs: &[PathBuf], is_named: bool) -> Result<FromClosures, CacheSourceError> {
+/// If a given program cannot be followed, has another architecture than the others, or uses musl's loader.
+pub fn follow(
+    asked: &ClosureOptions<'_>,
+    programs: &[PathBuf],
+    is_named: bool,
+) -> Result<FromClosures, CacheSourceError> {
     let mut family = asked.arch.map(named_family).transpose()?;
     let mut names =
         Names { asked, release: asked.release, found: BTreeMap::new(), order: Vec::new(), conflicts: Vec::new() };
@@ -84,7 +87,7 @@ pub fn follow(asked: &Following<'_>, programs: &[PathBuf], is_named: bool) -> Re
         let path = inside(asked.files.root(), program)?;
         let here = || as_path(&path).to_owned();
         let object = match asked.files.object_file(as_path(&path)) {
-            // Many names lead to one program in a store.
+            // In a store, many names refer to the same program.
             Ok(object) if !seen.insert((object.identity.device, object.identity.inode)) => continue,
             Ok(object) => object,
             Err(_) if !is_named => continue,
@@ -142,7 +145,7 @@ pub fn follow(asked: &Following<'_>, programs: &[PathBuf], is_named: bool) -> Re
 /// All files below a store item that could be programs or libraries.
 ///
 /// # Errors
-/// When it is no directory, or cannot be listed, or holds too many files.
+/// If it is not a directory, cannot be listed, or contains too many files.
 pub fn files_below(root: &Root, prefix: &Path) -> Result<Vec<PathBuf>, CacheSourceError> {
     let start = inside(root, prefix)?;
     if !root.is_directory(as_path(&start)) {
@@ -170,9 +173,9 @@ pub fn files_below(root: &Root, prefix: &Path) -> Result<Vec<PathBuf>, CacheSour
     Ok(files)
 }
 
-/// Names and what they mean, in the order in which they were asked for.
+/// Names and their files, in request order.
 struct Names<'a> {
-    asked: &'a Following<'a>,
+    asked: &'a ClosureOptions<'a>,
     release: Option<u32>,
     found: BTreeMap<Vec<u8>, Vec<u8>>,
     order: Vec<Vec<u8>>,
@@ -208,7 +211,7 @@ impl Names<'_> {
         Ok(())
     }
 
-    /// The entries of all names, each with the builds for processor levels beside it.
+    /// The entries of all names, each with its variants for processor levels.
     fn entries(&self, family: &Family, release: u32) -> Vec<NewEntry> {
         let mut entries = Vec::new();
         let read = |path: &[u8]| -> Option<(Library, u32)> {
@@ -220,14 +223,15 @@ impl Names<'_> {
             let Some(path) = self.found.get(name) else { continue };
             let Some((_, flags)) = read(path) else { continue };
             entries.push(NewEntry { flags, name: name.clone(), path: path.clone(), hwcap: NewHwcap::Any });
-            let levels_folder = [parent(path), b"/glibc-hwcaps"].concat();
-            for (level, listed) in self.asked.files.root().list(&levels_folder).unwrap_or_default() {
+            let levels_directory = [parent(path), b"/glibc-hwcaps"].concat();
+            for (level, listed) in self.asked.files.root().list(&levels_directory).unwrap_or_default() {
                 let wanted = self.asked.levels.as_ref().is_none_or(|levels| levels.contains(&level));
                 if !wanted || listed == Listed::File || level.starts_with(b".") || level.contains(&b':') {
                     continue;
                 }
                 let files = [name.as_slice(), file_name(path)];
-                let variants = files.iter().map(|file| [levels_folder.as_slice(), b"/", &level, b"/", file].concat());
+                let variants =
+                    files.iter().map(|file| [levels_directory.as_slice(), b"/", &level, b"/", file].concat());
                 let Some((variant, (library, flags))) =
                     variants.filter_map(|path| read(&path).map(|found| (path, found))).next()
                 else {
@@ -241,9 +245,13 @@ impl Names<'_> {
     }
 }
 
-/// What a start depends on: the loader's own directories and its cache, and nothing of our own environment or
-/// processor.
-fn environment(asked: &Following<'_>, family: &Family, object: &ObjectFile, release: &mut Option<u32>) -> Environment {
+/// The conditions of a start: the loader's own directories and its cache, but not this process's environment and processor.
+fn environment(
+    asked: &ClosureOptions<'_>,
+    family: &Family,
+    object: &ObjectFile,
+    release: &mut Option<u32>,
+) -> Environment {
     let conditions = Conditions {
         inherit: Inherit::Nothing,
         levels: Levels::Every,
@@ -255,13 +263,13 @@ fn environment(asked: &Following<'_>, family: &Family, object: &ObjectFile, rele
     *release = release.or(own).or_else(|| family_loader(asked.files.root(), family)?.release);
     let mut environment = surroundings.environment;
     if object.kind == ProgramKind::Library {
-        // Any process may load it, whose loader is there already by whatever path; a cache names what a search finds.
+        // A library may be loaded by any process, with its loader already mapped by any path; a cache contains what a search finds.
         (environment.interpreter, environment.start) = (None, Start::Kernel);
     }
     environment
 }
 
-/// Why a file is no object: what is wrong with its content, or the kind of the system's answer.
+/// Why a file is not an object: the error in its content, or the kind of I/O error.
 fn reason(error: &io::Error) -> String {
     use io::ErrorKind::{InvalidData, InvalidInput, IsADirectory, UnexpectedEof};
     match error.kind() {

@@ -1,4 +1,4 @@
-//! The directories that /etc/ld.so.conf names, with the files that it includes.
+//! The directories in /etc/ld.so.conf and the files that it includes.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,24 +9,24 @@ use coldstart_profile::pattern::{fits, is_pattern};
 use super::{CacheSourceError, as_path};
 use crate::Root;
 
-/// Files that include one another are followed this deep; `ldconfig` follows them until it has no descriptors left.
+/// Maximum depth of includes; `ldconfig` has no limit but its file descriptors.
 const DEEPEST: usize = 16;
-/// Files that are read in all.
+/// Maximum number of files read.
 const MOST_FILES: usize = 4096;
 
-/// The most of a configuration file that is read, in bytes.
+/// Size limit of a configuration file in bytes.
 const MOST_TEXT: u64 = 64 << 20;
 
-/// A line that names a relative directory, which `ldconfig` passes over.
+/// A line with a relative directory, which `ldconfig` ignores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelativeLine {
     /// The configuration file, as seen from inside the root.
     pub file: PathBuf,
-    /// The directory as it stands there.
+    /// The directory as in the file.
     pub directory: PathBuf,
 }
 
-/// What a configuration file and those that it includes name.
+/// The directories of a configuration file and its includes.
 #[derive(Debug, Default)]
 pub(super) struct Named {
     /// In their order.
@@ -34,7 +34,7 @@ pub(super) struct Named {
     pub(super) relative: Vec<RelativeLine>,
 }
 
-/// The directories of a configuration file and of what it includes. A file that is not there names none.
+/// The directories of a configuration file and its includes; none if the file is missing.
 pub(super) fn directories(root: &Root, file: &[u8]) -> Result<Named, CacheSourceError> {
     let mut reading = Reading { root, named: Named::default(), files: 0 };
     reading.read(file, 0)?;
@@ -79,7 +79,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The files that fit a pattern, in the order of their names' bytes.
+    /// The files that match a pattern, in byte order.
     fn expand(&self, pattern: &[u8]) -> Vec<Vec<u8>> {
         let mut found: Vec<Vec<u8>> = vec![Vec::new()];
         for part in pattern.split(|&byte| byte == b'/').filter(|part| !part.is_empty()) {
@@ -88,15 +88,15 @@ impl Reading<'_> {
                 continue;
             }
             let mut next = Vec::new();
-            for folder in found {
-                let listed = self.root.list(if folder.is_empty() { b"/" } else { &folder }).unwrap_or_default();
-                // A star does not stand for a dot at the beginning.
+            for directory in found {
+                let listed = self.root.list(if directory.is_empty() { b"/" } else { &directory }).unwrap_or_default();
+                // `*` does not match a leading dot.
                 let hidden = part.starts_with(b".");
                 let names = listed.into_iter().map(|(name, _)| name);
                 let names = names.filter(|name| fits(part, name) && (hidden || !name.starts_with(b".")));
                 let mut names: Vec<Vec<u8>> = names.collect();
                 names.sort_unstable();
-                next.extend(names.into_iter().map(|name| [folder.as_slice(), b"/", &name].concat()));
+                next.extend(names.into_iter().map(|name| [directory.as_slice(), b"/", &name].concat()));
                 if next.len() > MOST_FILES {
                     break;
                 }
@@ -110,7 +110,7 @@ impl Reading<'_> {
     }
 }
 
-/// A pattern in a file: relative ones count from the file's own folder.
+/// A pattern in a file; relative ones are relative to the file's directory.
 fn beside(file: &[u8], pattern: &[u8]) -> Vec<u8> {
     if pattern.starts_with(b"/") {
         return pattern.to_vec();

@@ -1,4 +1,4 @@
-//! The entries of directories: which directories, whose libraries, by which release's rules.
+//! Cache entries for the libraries of directories.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -13,57 +13,56 @@ use super::conf::{self, RelativeLine};
 use super::{CacheSourceError, as_path, inside};
 use crate::{Root, loaders_of_family};
 
-/// The release whose rules are followed where no loader tells: the newest that we know.
+/// The default release if there is no loader: the newest one known.
 pub const NEWEST_RELEASE: u32 = 42;
-/// Most directories below one that is named.
+/// Maximum number of directories below a given one.
 const MOST_DIRECTORIES: usize = 100_000;
 
-/// The most of a loader's file that is read, in bytes; they are below 2 MiB.
+/// Size limit of a loader's file in bytes; real ones are below 2 MiB.
 const MOST_LOADER: u64 = 64 << 20;
 
-/// What a cache of directories is to be made from.
+/// The input for a cache of directories.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct DirectoryOptions<'a> {
     /// Where the directories are.
     pub root: &'a Root,
-    /// Directories, as seen from inside; without any, those of the configuration.
+    /// Directories, as seen from inside; by default those of the configuration.
     pub directories: &'a [PathBuf],
-    /// Whether all directories below those count, too.
+    /// Whether their subdirectories are included.
     pub recursive: bool,
-    /// A configuration file, as seen from inside; it adds to the directories.
+    /// A configuration file, as seen from inside, with further directories.
     pub configuration: Option<&'a Path>,
-    /// Whose libraries, by name; without it those of what is found, this machine's first.
+    /// The architecture by name; by default one found in the directories, preferably this machine's.
     pub arch: Option<&'a str>,
-    /// glibc's second number; without it that of the loader in the root.
+    /// glibc's minor version; by default that of the root's loader.
     pub release: Option<u32>,
-    /// Processor levels that are entered; none for all.
+    /// Processor levels to enter; `None` for all.
     pub levels: Option<&'a BTreeSet<Vec<u8>>>,
 }
 
-/// What directories hold.
+/// The libraries of directories.
 #[derive(Debug)]
 pub struct FromDirectories {
     /// The libraries.
     pub scan: Scan,
-    /// By which rules they were found.
+    /// The rules by which they were found.
     pub rules: ScanRules,
-    /// Lines of the configuration that were passed over.
+    /// Skipped lines of the configuration.
     pub relative: Vec<RelativeLine>,
 }
 
-/// Scans the directories that are named and those of the configuration.
+/// Scans the given directories and those of the configuration.
 ///
 /// # Errors
-/// When a directory that is named cannot be used, the configuration cannot be read, or it is not clear whose
-/// libraries are meant.
-pub fn gather(from: Asked<'_>) -> Result<FromDirectories, CacheSourceError> {
+/// If a given directory cannot be used, the configuration cannot be read, or the architecture is ambiguous.
+pub fn gather(from: DirectoryOptions<'_>) -> Result<FromDirectories, CacheSourceError> {
     let root = from.root;
     let mut asked = Vec::new();
     for directory in from.directories {
         let name = inside(root, directory)?;
         let unusable = |source| CacheSourceError::Unusable { path: as_path(&name).to_owned(), source };
         root.check_directory(as_path(&name)).map_err(unusable)?;
-        asked.extend(if from.recursive { below(root, &name) } else { vec![folder_asked(&name)] });
+        asked.extend(if from.recursive { below(root, &name) } else { vec![directory_asked(&name)] });
     }
     let usual = from.directories.is_empty().then_some(Path::new("/etc/ld.so.conf"));
     let configuration = from.configuration.or(usual).map(|file| inside(root, file)).transpose()?;
@@ -86,15 +85,15 @@ pub fn gather(from: Asked<'_>) -> Result<FromDirectories, CacheSourceError> {
     Ok(FromDirectories { scan: scan(&asked, root, &rules), rules, relative })
 }
 
-/// The family of a name that was typed.
+/// The architecture family with a name.
 ///
 /// # Errors
-/// When no family has the name.
+/// If the name is unknown.
 pub fn named_family(name: &str) -> Result<&'static Family, CacheSourceError> {
     Family::named(name).ok_or_else(|| CacheSourceError::UnknownFamily { name: name.to_owned() })
 }
 
-/// What is compiled into the loader that a family's programs are started with in a root.
+/// The build parameters of a family's loader in a root.
 pub fn family_loader(root: &Root, family: &Family) -> Option<LoaderBuild> {
     let read = |path: &Path| {
         let library = root.library(path.as_os_str().as_bytes()).ok()?;
@@ -104,7 +103,7 @@ pub fn family_loader(root: &Root, family: &Family) -> Option<LoaderBuild> {
 }
 
 /// A directory by its name; unlike in a configuration file, `=` and spaces belong to it.
-fn folder_asked(name: &[u8]) -> RequestedDirectory {
+fn directory_asked(name: &[u8]) -> RequestedDirectory {
     let mut path = name;
     while let Some((b'/', rest)) = path.split_last() {
         path = rest;
@@ -112,30 +111,29 @@ fn folder_asked(name: &[u8]) -> RequestedDirectory {
     RequestedDirectory { path: path.to_vec(), kind: None }
 }
 
-/// A directory and all below it, links not followed, those of levels left out: they belong to the directory they
-/// stand in.
+/// A directory and all its subdirectories, without following links. Level directories belong to their parent and are omitted.
 fn below(root: &Root, name: &[u8]) -> Vec<RequestedDirectory> {
-    let (mut found, mut open) = (Vec::new(), vec![folder_asked(name)]);
-    while let Some(folder) = open.pop() {
+    let (mut found, mut open) = (Vec::new(), vec![directory_asked(name)]);
+    while let Some(directory) = open.pop() {
         if found.len() == MOST_DIRECTORIES {
             break;
         }
         let mut names: Vec<Vec<u8>> = root
-            .list(&folder.path)
+            .list(&directory.path)
             .unwrap_or_default()
             .into_iter()
             .filter(|(name, listed)| *listed == Listed::Directory && name != b"glibc-hwcaps")
             .map(|(name, _)| name)
             .collect();
-        // The last one is the next to be looked at.
+        // The list is used as a stack.
         names.sort_unstable_by(|left, right| right.cmp(left));
-        open.extend(names.iter().map(|name| folder_asked(&[folder.path.as_slice(), b"/", name].concat())));
-        found.push(folder);
+        open.extend(names.iter().map(|name| directory_asked(&[directory.path.as_slice(), b"/", name].concat())));
+        found.push(directory);
     }
     found
 }
 
-/// Whose libraries to enter: those that were asked for, this machine's, or the only ones there are.
+/// The architecture to enter: as requested, this machine's, or the only one present.
 fn family(
     root: &Root,
     arch: Option<&str>,
@@ -162,15 +160,15 @@ fn family(
     }
 }
 
-/// The families of what stands in directories.
+/// The architecture families of the libraries in directories.
 fn families(root: &Root, asked: &[RequestedDirectory]) -> Vec<&'static Family> {
     let mut found: Vec<&'static Family> = Vec::new();
-    for folder in asked {
-        for (name, listed) in root.list(&folder.path).unwrap_or_default() {
+    for directory in asked {
+        for (name, listed) in root.list(&directory.path).unwrap_or_default() {
             if !matches!(listed, Listed::File | Listed::Link) || !is_library_name(&name) {
                 continue;
             }
-            let library = root.library(&[folder.path.as_slice(), b"/", &name].concat());
+            let library = root.library(&[directory.path.as_slice(), b"/", &name].concat());
             let family = library.ok().and_then(|library| Family::of(&library.facts));
             found.extend(family.filter(|family| !found.contains(family)));
         }
@@ -179,22 +177,22 @@ fn families(root: &Root, asked: &[RequestedDirectory]) -> Vec<&'static Family> {
     found
 }
 
-/// The directories that a loader searches by itself, as its own `ldconfig` enters them.
+/// The default directories of a loader, as its own `ldconfig` enters them.
 fn default_directories(family: &Family, loader: Option<&LoaderBuild>) -> Vec<RequestedDirectory> {
     let known = loader.and_then(|loader| loader.system_directories.clone());
     let directories = known.unwrap_or_else(|| vec![b"/lib".to_vec(), b"/usr/lib".to_vec()]);
-    let directories: Vec<Vec<u8>> = directories.iter().map(|name| folder_asked(name).path).collect();
-    // Debian's ldconfig takes the loader's directories as they are; that of glibc's own sources adds their kin.
+    let directories: Vec<Vec<u8>> = directories.iter().map(|name| directory_asked(name).path).collect();
+    // Debian's ldconfig uses the loader's directories as they are; upstream's adds related ones.
     let is_multiarch = |directory: &Vec<u8>| directory.windows(10).any(|part| part == b"-linux-gnu");
     let directories: Vec<Vec<u8>> = if directories.iter().any(is_multiarch) {
         directories
     } else {
         directories.iter().flat_map(|directory| family.expanded(directory)).collect()
     };
-    directories.iter().map(|directory| folder_asked(directory)).collect()
+    directories.iter().map(|directory| directory_asked(directory)).collect()
 }
 
-/// The name of the directory that a path is in.
+/// The parent directory of a path.
 pub fn parent(name: &[u8]) -> &[u8] {
     let slash = name.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
     name.get(..slash).unwrap_or_default()

@@ -1,6 +1,6 @@
-//! What belongs into a loader's cache: the libraries of directories, or those that programs need.
+//! The contents of a loader's cache: the libraries of directories, or those that programs need.
 //!
-//! The `loader` crate knows the format and `ldconfig`'s rules; here the files of a root are found for them.
+//! The `loader` crate has the format and `ldconfig`'s rules; this module finds the files of a root for them.
 
 mod closures;
 mod conf;
@@ -14,23 +14,25 @@ use coldstart_loader::ProbeFailure;
 
 use crate::Root;
 
-pub use closures::{Conflict, Following, FromClosures, Missing, files_below, follow};
+pub use closures::{ClosureOptions, Conflict, FromClosures, Missing, files_below, follow};
 pub use conf::RelativeLine;
-pub use directories::{Asked, FromDirectories, NEWEST_RELEASE, family_loader, file_name, gather, named_family, parent};
+pub use directories::{
+    DirectoryOptions, FromDirectories, NEWEST_RELEASE, family_loader, file_name, gather, named_family, parent,
+};
 
-/// Why no cache can be made. Paths are as seen from inside the root.
+/// Why a cache cannot be built. Paths are as seen from inside the root.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheSourceError {
-    /// What was named as a program is no object, or cannot be read.
-    #[error("cannot tell what `{}` loads: {reason}", path.display())]
+    /// A given program is not an object, or cannot be read.
+    #[error("cannot determine what `{}` loads: {reason}", path.display())]
     NotAnObject {
-        /// What was named.
+        /// The given path.
         path: PathBuf,
         /// Why.
         reason: String,
     },
     /// A program of another architecture than the cache.
-    #[error("`{}` is for another machine than {wanted}, and a cache is for one", path.display())]
+    #[error("`{}` is not for {wanted}; a cache is for one architecture", path.display())]
     OtherFamily {
         /// The program.
         path: PathBuf,
@@ -38,15 +40,15 @@ pub enum CacheSourceError {
         wanted: &'static str,
     },
     /// musl's loader has no cache.
-    #[error("`{}` is started by musl's loader, which reads no cache", path.display())]
+    #[error("`{}` uses musl's loader, which has no cache", path.display())]
     Musl {
         /// The program.
         path: PathBuf,
     },
-    /// The loader of a program is not there or is not for it.
+    /// The loader of a program is missing or has the wrong architecture.
     #[error(transparent)]
     Loader(#[from] coldstart_loader::Error),
-    /// A start would end at a file.
+    /// A start would fail at a file.
     #[error("`{}` cannot start: `{}`: {reason}", path.display(), file.display())]
     Stopped {
         /// The program.
@@ -56,11 +58,11 @@ pub enum CacheSourceError {
         /// What is wrong with it.
         reason: ProbeFailure,
     },
-    /// No program or library was named.
-    #[error("nothing that is named is a program or library")]
+    /// No program or library was given.
+    #[error("no program or library given")]
     Nothing,
     /// A store item is no directory.
-    #[error("`{}` is no folder", path.display())]
+    #[error("`{}` is not a directory", path.display())]
     NotADirectory {
         /// The store item.
         path: PathBuf,
@@ -70,31 +72,31 @@ pub enum CacheSourceError {
     List {
         /// The directory.
         path: PathBuf,
-        /// The system's answer.
+        /// The I/O error.
         source: io::Error,
     },
-    /// A store item holds too many files.
-    #[error("`{}` holds more than a million files", path.display())]
+    /// A store item contains too many files.
+    #[error("`{}` contains more than a million files", path.display())]
     TooMany {
         /// The store item.
         path: PathBuf,
     },
-    /// A directory that was named cannot be used.
+    /// A given directory cannot be used.
     #[error("cannot use `{}`", path.display())]
     Unusable {
         /// The directory.
         path: PathBuf,
-        /// The system's answer.
+        /// The I/O error.
         source: io::Error,
     },
-    /// The configuration file that was named is not there.
+    /// The given configuration file is missing.
     #[error("there is no `{}`", path.display())]
     NoConfiguration {
         /// The file.
         path: PathBuf,
     },
-    /// Configuration files include one another without end.
-    #[error("`{}` is included too deep, or by itself", path.display())]
+    /// Configuration files include each other recursively.
+    #[error("`{}` is included recursively or too deeply", path.display())]
     IncludedTooDeep {
         /// The file.
         path: PathBuf,
@@ -104,17 +106,17 @@ pub enum CacheSourceError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The I/O error.
         source: io::Error,
     },
-    /// A name that is no architecture's.
-    #[error("`{name}` is no machine that glibc runs on")]
+    /// An unknown architecture name.
+    #[error("`{name}` is not an architecture supported by glibc")]
     UnknownFamily {
         /// As typed.
         name: String,
     },
-    /// The directories hold libraries for several architectures, and it was not said whose are meant.
-    #[error("the folders hold libraries for several machines ({}), which no cache can hold", families.join(", "))]
+    /// The directories contain libraries for several architectures, and none was chosen.
+    #[error("the directories contain libraries for several architectures ({}); a cache is for one", families.join(", "))]
     SeveralFamilies {
         /// Their names.
         families: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! Whether the note in a file still says what a search finds.
+//! Checks that the note in a file still matches a search.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::observer::Observer;
 use crate::starting::open_root;
 use crate::text::harmless;
 
-/// Finds out whether the note in a file still says what a search finds.
+/// Checks that the note in a file still matches a search.
 ///
 /// # Errors
-/// When the file is no ELF file or cannot be read, or the sysroot cannot be used.
+/// If the file is not an ELF file or cannot be read, or the sysroot cannot be used.
 pub fn check(options: &CheckOptions, observer: &dyn Observer) -> Result<Checked, AppError> {
     let noted = Noted::read(&options.file)?;
     let mut findings = Vec::new();
@@ -30,7 +30,7 @@ pub fn check(options: &CheckOptions, observer: &dyn Observer) -> Result<Checked,
         Ok(Some(note)) => {
             entries = note.entries.len();
             if !noted.is_loaded {
-                let message = "no PT_NOTE segment leads to the note, so that no loader finds it".to_owned();
+                let message = "the note is outside every PT_NOTE segment, so loaders do not find it".to_owned();
                 findings.push(Finding::of_whole("not-loaded", message));
             }
             look_at_names(note, &mut findings);
@@ -44,7 +44,7 @@ pub fn check(options: &CheckOptions, observer: &dyn Observer) -> Result<Checked,
     Ok(Checked::new(&options.file, entries, findings))
 }
 
-/// What the note itself tells.
+/// Findings in the note itself.
 fn look_at_names(note: &NixNote, findings: &mut Vec<Finding>) {
     let mut names: Vec<&[u8]> = note.entries.iter().map(|entry| entry.needed.as_slice()).collect();
     names.sort_unstable();
@@ -52,12 +52,12 @@ fn look_at_names(note: &NixNote, findings: &mut Vec<Finding>) {
         if let [one, other] = pair
             && one == other
         {
-            findings.push(Finding::of("repeated", true, one, b"", "its name stands twice in the note".to_owned()));
+            findings.push(Finding::of("repeated", true, one, b"", "duplicate name in the note".to_owned()));
         }
     }
 }
 
-/// The files that the note says are there.
+/// The files in the note.
 fn look_at_files(note: &NixNote, files: &Files, findings: &mut Vec<Finding>) {
     let mut probes: BTreeMap<&[u8], Option<(&'static str, String)>> = BTreeMap::new();
     for entry in &note.entries {
@@ -71,28 +71,28 @@ fn look_at_files(note: &NixNote, files: &Files, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What is wrong with a file that the note names.
+/// The fault of a file in the note.
 fn file_fault(files: &Files, file: &[u8]) -> Option<(&'static str, String)> {
     use std::io::ErrorKind::{InvalidData, InvalidInput, IsADirectory, NotADirectory, NotFound, UnexpectedEof};
     let error = files.object_file(path(file)).err()?;
     Some(match error.kind() {
         InvalidData | InvalidInput | IsADirectory | UnexpectedEof => ("no-library", error.to_string()),
-        NotFound | NotADirectory => ("gone", "there is no such file".to_owned()),
-        kind => ("unreadable", format!("it cannot be read: {kind}")),
+        NotFound | NotADirectory => ("gone", "no such file".to_owned()),
+        kind => ("unreadable", format!("cannot be read: {kind}")),
     })
 }
 
-/// What a search along the run path finds, that the note does not say.
+/// Differences between the note and a search along the run path.
 fn compare(note: &NixNote, fresh: &NixNote, findings: &mut Vec<Finding>) {
     let said = |entry: &NixEntry| places_text(&entry.places);
     for entry in &fresh.entries {
         match note.places(&entry.needed) {
             None => {
-                let message = format!("the note does not name it; a search finds {}", said(entry));
+                let message = format!("missing from the note; a search finds {}", said(entry));
                 findings.push(Finding::of("missing", true, &entry.needed, b"", message));
             }
             Some(places) if places != entry.places => {
-                let message = format!("the note says {}; a search finds {}", places_text(places), said(entry));
+                let message = format!("the note has {}; a search finds {}", places_text(places), said(entry));
                 findings.push(Finding::of("changed", true, &entry.needed, b"", message));
             }
             Some(_) => {}
@@ -100,7 +100,7 @@ fn compare(note: &NixNote, fresh: &NixNote, findings: &mut Vec<Finding>) {
     }
     for entry in note.entries.iter().filter(|entry| fresh.places(&entry.needed).is_none()) {
         let message = format!(
-            "the note says {}; a search along the run path finds no `{}`",
+            "the note has {}; a search along the run path does not find `{}`",
             said(entry),
             harmless(&entry.needed)
         );

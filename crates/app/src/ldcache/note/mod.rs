@@ -1,7 +1,7 @@
-//! The resolution note of an ELF file: written, shown, checked, taken back.
+//! The resolution note of an ELF file: writing, showing, checking and removing it.
 //!
-//! It is a cache of one object's own search, for loaders that read it (Nix's patched glibc). A newcomer might not guess that
-//! other loaders pass it over without harm: to them it is a note like any other.
+//! It is a cache of one object's own search, for loaders that support it (Nix's patched glibc). Not obvious: other loaders
+//! ignore it, like any unknown note.
 
 mod check;
 mod one;
@@ -21,7 +21,7 @@ use coldstart_sys::file_view::FileView;
 use super::path;
 use crate::error::AppError;
 use crate::reading::map;
-use crate::rewriting::shrank;
+use crate::rewriting::truncated_error;
 use crate::text::harmless;
 
 pub use check::check;
@@ -29,15 +29,15 @@ pub use one::{Done, Written};
 pub use show::{NameEntry, NamePlace, ShownNote, show};
 pub use write::{Options, Report, SCHEMA, VERB, remove, warnings, write};
 
-/// The edit's name in our own note of a file.
+/// The edit's name in coldstart's note.
 const EDIT: &str = "nix-note";
 
-/// What a file says of itself.
+/// The relevant content of a file.
 struct Noted {
     facts: ObjectFacts,
-    /// Its note, if it has one.
+    /// Its resolution note, if it has one.
     note: Result<Option<NixNote>, NixNoteError>,
-    /// Whether a `PT_NOTE` segment leads to the note, without which no loader finds it.
+    /// Whether the note is in a `PT_NOTE` segment, as loaders require.
     is_loaded: bool,
 }
 
@@ -49,7 +49,7 @@ impl Noted {
         let file = ElfFile::parse(view.bytes()).with_context(failed)?;
         let noted = Self::of(&file).with_context(failed);
         if view.shrank() {
-            return Err(shrank(path));
+            return Err(truncated_error(path));
         }
         Ok(noted?)
     }
@@ -60,17 +60,17 @@ impl Noted {
     }
 }
 
-/// Whether a file has a section of that name, whatever is in it.
+/// Whether a file has a section with this name, with any content.
 fn has_section(file: &ElfFile<'_>) -> bool {
     file.sections().iter().any(|section| section.name == SECTION.as_bytes())
 }
 
-/// What a search finds now.
+/// The result of a search now.
 fn fresh(facts: &ObjectFacts, files: &Files) -> NixNote {
     NixNote::of(facts, files)
 }
 
-/// A place as it stands in the note.
+/// A path as in the note.
 fn place_text(place: &NixPlace) -> String {
     match place {
         NixPlace::Exact(path) => format!("={}", harmless(path)),
@@ -78,7 +78,7 @@ fn place_text(place: &NixPlace) -> String {
     }
 }
 
-/// All places of a name as they stand in the note.
+/// All paths of a name as in the note.
 fn places_text(places: &[NixPlace]) -> String {
     places.iter().map(place_text).collect::<Vec<_>>().join(":")
 }

@@ -1,4 +1,4 @@
-//! The work on one file: what a search finds, the plan, the proof, and the file put in place.
+//! Adding a note to one file: search, plan, write, prove, rename.
 
 use std::borrow::Cow;
 
@@ -18,8 +18,8 @@ use super::{EDIT, fresh, has_section};
 use crate::error::AppError;
 use crate::restoring::taken_back_by;
 use crate::rewriting::{
-    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, shrank, taken_back,
-    write,
+    Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, taken_back,
+    truncated_error, write,
 };
 
 /// How to write notes, and where to.
@@ -27,46 +27,46 @@ pub(super) struct Noter {
     pub(super) files: Files,
     pub(super) allowed: Allowed,
     pub(super) place: Destination,
-    /// What a result may replace there.
+    /// The rule for replacing existing files.
     pub(super) rule: Rule,
 }
 
-/// What came of a file that can have a note.
+/// The result for a file that can have a note.
 #[derive(Debug)]
 pub enum Done {
-    /// It was given one.
+    /// A note was added.
     Written(Box<Written>),
-    /// It says the same already.
+    /// It already has the same note.
     Current(NixNote),
 }
 
-/// A file that was given a note.
+/// A file with a new note.
 #[derive(Debug)]
 pub struct Written {
     /// The note.
     pub note: NixNote,
     /// What was edited.
     pub summary: SearchSummary,
-    /// The file that was written, with its proof.
+    /// The written file, with its proof.
     pub replacement: Replacement<Proof>,
 }
 
-/// What to write, and what it is made from.
+/// The planned edit, and its input.
 struct Planned<'view> {
     note: NixNote,
     edit: SearchEdit,
-    /// The file as it is without an earlier note of ours.
+    /// The file without an earlier note by coldstart.
     content: Cow<'view, [u8]>,
 }
 
-/// What there is to do with a file.
+/// The planned work on a file.
 enum Plan<'view> {
     Write(Planned<'view>),
     Current(NixNote),
 }
 
 impl Noter {
-    /// Gives a file its note.
+    /// Adds a note to a file.
     pub(super) fn write(&self, task: &Task) -> Worked<Done> {
         Worked::on(task, |original, planning| self.work_on(task, original, planning))
     }
@@ -81,14 +81,14 @@ impl Noter {
         let plan = self.plan(view.bytes());
         planning.ends();
         if view.shrank() {
-            return Err(shrank(&task.path));
+            return Err(truncated_error(&task.path));
         }
         let planned = match plan {
             Ok(Plan::Write(planned)) => planned,
             Ok(Plan::Current(note)) if self.place == Destination::InPlace => {
                 return Ok(Outcome::Done(Done::Current(note)));
             }
-            // A copy was asked for, so there has to be one.
+            // With an output path, a copy is required.
             Ok(Plan::Current(_)) => match self.plan_anew(view.bytes()) {
                 Ok(planned) => planned,
                 Err(refused) => return Ok(Outcome::Refused(refused)),
@@ -154,7 +154,7 @@ impl Noter {
     }
 }
 
-/// The search path as it is.
+/// The unchanged search path.
 fn path(facts: &ObjectFacts) -> Option<SearchPath> {
     let runpath = facts.runpath.clone().map(|text| SearchPath { kind: PathKind::Runpath, text });
     runpath.or_else(|| facts.rpath.clone().map(|text| SearchPath { kind: PathKind::Rpath, text }))
@@ -164,14 +164,14 @@ fn nothing_to_note(facts: &ObjectFacts) -> Refused {
     let has_path = facts.runpath.as_ref().or(facts.rpath.as_ref()).is_some_and(|path| !path.is_empty());
     let reason = match (facts.needed.is_empty(), has_path) {
         (true, _) => "it needs no libraries",
-        (false, false) => "it has no run path (DT_RUNPATH, DT_RPATH), and the note says where that leads",
-        (false, true) => "its run path leads to none of its libraries",
+        (false, false) => "it has no run path (DT_RUNPATH, DT_RPATH) to record",
+        (false, true) => "none of its libraries is on its run path",
     };
-    let hint = (!facts.needed.is_empty()).then(|| "`coldstart resolve` tells how its libraries are found".to_owned());
+    let hint = (!facts.needed.is_empty()).then(|| "`coldstart resolve` shows how its libraries are found".to_owned());
     Refused { code: "nothing-to-note", reason: reason.to_owned(), hint }
 }
 
-/// A file as it is without the note that we wrote into it; as it stands where there is none.
+/// A file without coldstart's note, or unchanged if it has none.
 fn without_note(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refused> {
     let file = ElfFile::parse(bytes).map_err(Refusal::from)?;
     if !has_section(&file) && !matches!(NixNote::read(&file), Ok(Some(_)) | Err(_)) {
@@ -182,16 +182,13 @@ fn without_note(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refused> {
         Some(EDIT) => Ok(Cow::Owned(plan_unpack(&file, ChangedFile::Refuse)?.restore(bytes)?)),
         Some(last @ ("bind" | "relr")) => Err(Refused {
             code: "other-edit",
-            reason: format!("it has a resolution note, and the edit `{last}` was made behind it"),
+            reason: format!("it has a resolution note, followed by the edit `{last}`"),
             hint: taken_back_by(last),
         }),
         _ => Err(Refused {
             code: "note-of-others",
-            reason: format!("it has a section {SECTION} already, which coldstart did not write"),
-            hint: Some(
-                "`coldstart ldcache check FILE` tells whether it still holds; give a note to the file as it was built"
-                    .to_owned(),
-            ),
+            reason: format!("it already has a section {SECTION}, not written by coldstart"),
+            hint: Some("`coldstart ldcache check FILE` checks it; add a note to the file as it was built".to_owned()),
         }),
     }
 }

@@ -1,4 +1,4 @@
-//! What the note in a file says.
+//! The contents of a file's note.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use super::{Noted, path, place_text};
 use crate::error::{AppError, HintExt};
 use crate::text::harmless;
 
-/// The note in a file, and those of its names that were asked for.
+/// The note in a file, and the selected names.
 #[derive(Debug, Serialize)]
 pub struct ShownNote {
     action: &'static str,
     #[serde(flatten)]
     file: JsonPath,
     format: &'static str,
-    /// Whether a `PT_NOTE` segment leads to it.
+    /// Whether it is in a `PT_NOTE` segment.
     pub is_loaded: bool,
-    /// Number of names, those that were not asked for included.
+    /// Number of all names.
     pub entry_count: usize,
-    /// The names that were asked for.
+    /// The selected names.
     pub entries: Vec<NameEntry>,
 }
 
@@ -31,18 +31,18 @@ pub struct ShownNote {
 pub struct NameEntry {
     /// The name.
     pub name: String,
-    /// In the order in which the loader tries them.
+    /// In the loader's search order.
     pub places: Vec<NamePlace>,
 }
 
-/// Where the loader finds a name.
+/// A path for a name.
 #[derive(Debug, Serialize)]
 pub struct NamePlace {
-    /// `exact`: the file is there; `search`: the loader is to look in the directory.
+    /// `exact`: the file; `search`: a directory for the loader to search.
     kind: &'static str,
     #[serde(flatten)]
     path: JsonPath,
-    /// As it stands in the note, in harmless characters.
+    /// As in the note, escaped.
     #[serde(skip)]
     pub text: String,
 }
@@ -60,15 +60,15 @@ impl NameEntry {
     }
 }
 
-/// Reads the note in a file, and those of its names that fit the pattern; `None` where there is no note.
+/// Reads the note in a file, and selects the names that match the pattern; `None` without a note.
 ///
 /// # Errors
-/// When the file is no ELF file or cannot be read, or its note is damaged.
+/// If the file is not an ELF file or cannot be read, or its note is damaged.
 pub fn show(file: &Path, pattern: Option<&str>) -> Result<Option<ShownNote>, AppError> {
     let Noted { note, is_loaded, .. } = Noted::read(file)?;
     let note = note
         .map_err(|error| anyhow::anyhow!("the resolution note of `{}` is damaged: {error}", printable(file)))
-        .hint(|| "`coldstart ldcache write --note` writes another, once this one is taken out")?;
+        .hint(|| "remove it, then write another with `coldstart ldcache write --note`")?;
     let is_wanted = |entry: &&NixEntry| pattern.is_none_or(|pattern| fits(pattern.as_bytes(), &entry.needed));
     Ok(note.map(|note| ShownNote {
         action: "show",

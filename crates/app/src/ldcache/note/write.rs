@@ -1,4 +1,4 @@
-//! Notes put into objects, each with the object's own search, and taken out again.
+//! Adding resolution notes to objects, and removing them.
 
 use std::path::PathBuf;
 
@@ -19,11 +19,11 @@ use crate::restoring::{self, Taking, restore};
 use crate::rewriting::{Destination, Outcome, PlaceOptions, Refused, Rule, StepSeconds, Task, Worked, link_warnings};
 use crate::starting::open_root;
 
-/// What is said of the verb in advice.
+/// The verb in hints.
 pub const VERB: &str = "ldcache write --note";
-/// The name and version of the report as JSON when notes are written.
+/// The name and version of the JSON schema for writing notes.
 pub const SCHEMA: &str = "coldstart.ldcache-note/1";
-/// Taking the note out again.
+/// Removing the note.
 const TAKING: Taking = Taking {
     verb: "ldcache write --note --remove",
     edit: EDIT,
@@ -32,41 +32,41 @@ const TAKING: Taking = Taking {
     schema: "coldstart.ldcache-note-removed/1",
 };
 
-/// Which files shall get a note, and where the results go.
+/// The files to get a note, and the output.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The programs and libraries.
     pub files: Vec<PathBuf>,
     /// Where results go.
     pub place: PlaceOptions,
-    /// Where absolute paths begin.
+    /// The root of absolute paths.
     pub sysroot: Option<PathBuf>,
-    /// Whether programs are written into that run with other rights than their caller's.
+    /// Whether to write to set-ID programs and programs with capabilities.
     pub allow_set_id: bool,
-    /// Whether files are written into whose signature will not fit any more.
+    /// Whether to write to signed files, which invalidates their signature.
     pub allow_signed: bool,
 }
 
-/// What became of all files. It is serialised with a record for each.
+/// The results of all files. It is serialised with a record for each.
 #[derive(Debug)]
 pub struct Report {
-    /// Each file that was worked on, in the order in which they were named.
+    /// Each processed file, in argument order.
     pub done: Vec<(Task, Worked<Done>)>,
-    /// Where results went.
+    /// The output.
     pub place: Destination,
-    /// Files that were not begun because a signal asked us to stop.
+    /// Files not started because of a signal.
     pub not_begun: u64,
 }
 
-/// Gives each file the note of its own search, one after the other. What becomes of a file, errors included, is in the report.
+/// Adds to each file a note with its own search. The result of each file, errors included, is in the report.
 ///
 /// # Errors
-/// When it cannot be said where results go, one of them would lie over something that must stay, or the sysroot cannot be used.
-/// Nothing is written then.
+/// If no output is given, a result would replace a file that must not be replaced, or the sysroot cannot be used. Nothing is
+/// written in this case.
 pub fn write(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Report, AppError> {
     if let Some(directory) = options.files.iter().find(|file| file.is_dir()) {
         return Err(anyhow::anyhow!("`{}` is a directory", printable(directory)))
-            .hint(|| "name the programs and libraries; each gets a note of its own");
+            .hint(|| "name the programs and libraries; each gets its own note");
     }
     let place = Destination::of(VERB, &options.place, &options.files, false)?;
     let tasks: Vec<Task> = options.files.iter().map(|file| Task::named(file)).collect();
@@ -94,10 +94,10 @@ pub fn write(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) 
     Ok(Report { done, place: noter.place, not_begun })
 }
 
-/// Takes the notes out again: what was there before is restored, byte for byte.
+/// Removes the notes: restores the original files, byte for byte.
 ///
 /// # Errors
-/// When it cannot be said where results go, or one of them would lie over something that must stay. Nothing is written then.
+/// If no output is given, or a result would replace a file that must not be replaced. Nothing is written in this case.
 pub fn remove(
     options: &restoring::Options,
     interrupt: &Interrupt,
@@ -170,7 +170,7 @@ fn replacement(worked: &Worked<Done>) -> Option<&Replacement<Proof>> {
     }
 }
 
-/// What is to be said about a file besides its result.
+/// Warnings about a file in addition to its result.
 pub fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
     match replacement(worked) {
         Some(replacement) => link_warnings(task, worked.link_to.as_deref(), replacement),

@@ -1,4 +1,4 @@
-//! `coldstart bind`: rewrite a program so that every library is found at the first try, and prove it.
+//! `coldstart bind`: rewrite a program so that the loader finds every library without failed probes, and prove it.
 
 mod words;
 

@@ -1,4 +1,4 @@
-//! `coldstart doctor`: what this machine allows, what each missing thing costs, and how to get it.
+//! `coldstart doctor`: which features work on this machine, what each missing one costs, and how to enable it.
 
 mod render;
 

@@ -1,4 +1,4 @@
-//! The report for people: verbs first, then what is missing with a paragraph each, then the rest.
+//! The text report: verbs first, then each missing feature with a paragraph, then the rest.
 
 use coldstart_app::doctor::Report;
 use coldstart_doctor::{Check, Grant, Standing, Status, Where};
@@ -9,7 +9,7 @@ use crate::output::table::MAX_WIDTH;
 use crate::output::text::{INDENT, cut, escaped, fact, heading, prose};
 use crate::output::wrap::filled;
 
-/// Where the text of facts begins, so that all stands below it.
+/// Indentation of the text of facts.
 const BEHIND_LABEL: usize = 13;
 /// Columns of a verb's name with what it does.
 const TITLE: usize = 38;
@@ -67,7 +67,7 @@ fn line_of(standing: &Standing) -> String {
     hung(&title, &words)
 }
 
-/// Text in lines behind a title, all below each other.
+/// A title with aligned lines of text.
 fn hung(title: &str, words: &str) -> String {
     let indent = title.width();
     let words = words.split_whitespace().map(|word| cut(word, MAX_WIDTH.saturating_sub(indent)));
@@ -88,7 +88,7 @@ fn paragraph(check: &Check) -> String {
     text
 }
 
-/// Not wrapped: it is there to be copied.
+/// Not wrapped, so that it can be copied.
 fn command(grant: &Grant) -> String {
     let label = match grant.run {
         Where::Here => "get it",

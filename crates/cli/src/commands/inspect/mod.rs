@@ -1,4 +1,4 @@
-//! `coldstart inspect`: what in these ELF files costs start-up time.
+//! `coldstart inspect`: the start-up costs of ELF files.
 
 mod page;
 mod render;
@@ -36,13 +36,13 @@ pub(super) fn run(args: &InspectArgs) -> Result<Exit, CliError> {
     let report = inspect(&options, &console);
     let complaints = console.into_complaints();
     let (inspected, other) = (&report.survey, &report.compared_with);
-    // What was complained about may be all that there was: an empty table or comparison would say nothing more.
+    // If all files had errors, an empty table or comparison would add nothing.
     if complaints.count() > 0 && report.has_empty_side() {
         return Ok(complaints.finish());
     }
     if other.as_ref().is_some_and(|other| other.objects.is_empty()) {
         let name = args.compare.as_deref().map(printable).unwrap_or_default();
-        return Err(anyhow::anyhow!("there is nothing to compare with in `{name}`").into());
+        return Err(anyhow::anyhow!("no objects to compare with in `{name}`").into());
     }
     for place in page_place.iter_mut().chain(&mut picture_place) {
         report.add_inputs(place);
@@ -68,7 +68,7 @@ fn shown(survey: &Survey, args: &InspectArgs) -> String {
         return closures.collect::<Vec<_>>().join("\n");
     }
     match survey.objects.as_slice() {
-        // A directory with one object is still a directory, whose other files count.
+        // A directory with one object may also contain other files, which are reported.
         [only] if survey.passed_over.is_empty() && survey.other_files.is_empty() => render::object(only, args.all),
         _ => render::several(survey, args.all),
     }

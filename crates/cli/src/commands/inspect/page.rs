@@ -9,7 +9,7 @@ use crate::error::CliError;
 use crate::output::page;
 use crate::output::path::printable;
 
-/// Writes the page of what was found out.
+/// Writes the page of an inspection.
 pub(super) fn write(place: &OutputTarget, args: &InspectArgs, report: &Report) -> Result<(), CliError> {
     page::write(place, ReportKind::Inspect, &title(args), SCHEMA, report)
 }

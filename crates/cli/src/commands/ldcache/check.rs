@@ -1,4 +1,4 @@
-//! `coldstart ldcache check`: what a loader would not find, and what has changed since.
+//! `coldstart ldcache check`: entries that a loader would not find, and changes since.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::output::path::printable;
 use crate::output::text::{counted, plain};
 use crate::output::{self, json};
 
-/// Lines that are printed; `--json` has them all.
+/// Maximum number of printed lines; `--json` has all.
 const MOST_TOLD: usize = 100;
 
 pub(super) fn run(args: &CheckArgs) -> Result<Exit, CliError> {
@@ -49,7 +49,7 @@ fn in_words(file: &Path, [one, several]: [&str; 2], checked: &Checked) -> String
         text.push_str(&format!("... and {} more; --json has them all\n", findings.len() - MOST_TOLD));
     }
     let verdict = match faults.len() {
-        0 => "all is well".to_owned(),
+        0 => "no faults".to_owned(),
         count => plain(&counted(count as u64, "fault")),
     };
     let noun = if checked.entries == 1 { one } else { several };

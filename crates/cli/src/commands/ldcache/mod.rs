@@ -1,4 +1,4 @@
-//! `coldstart ldcache`: read, write and check loader caches, and the notes in programs that take their place.
+//! `coldstart ldcache`: read, write and check loader caches and resolution notes.
 
 mod check;
 mod note;
@@ -24,7 +24,7 @@ pub(super) fn run(args: &LdcacheArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// What of a table is shown, where that is not all: "3 of ".
+/// The prefix of a partly shown table: "3 of ".
 fn shown_of(shown: usize, all: usize) -> String {
     if shown == all { String::new() } else { format!("{shown} of ") }
 }

@@ -1,4 +1,4 @@
-//! `coldstart ldcache` on ELF files: notes written, shown, taken out.
+//! `coldstart ldcache` on ELF files: writing, showing and removing notes.
 
 use coldstart_app::ldcache::SCHEMA as SHOW_SCHEMA;
 use coldstart_app::ldcache::note::{self, Done, NameEntry, Options, SCHEMA, ShownNote, VERB, remove, warnings};
@@ -23,12 +23,12 @@ use crate::output::{self, json};
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, CliError> {
     let name = printable(&args.file);
     if args.ldconfig {
-        return Err(anyhow::anyhow!("`{name}` is an ELF file, of which ldconfig shows nothing"))
-            .hint(|| "leave --ldconfig out to see the resolution note in it");
+        return Err(anyhow::anyhow!("`{name}` is an ELF file, not a loader cache"))
+            .hint(|| "omit --ldconfig to see its resolution note");
     }
     let Some(shown) = note::show(&args.file, args.name.as_deref())? else {
         output::note(&format!("`{name}` has no resolution note"));
-        output::hint("`coldstart ldcache write --note FILE -o OUT` writes one");
+        output::hint("write one with `coldstart ldcache write --note FILE -o OUT`");
         return Ok(Exit::No);
     };
     if args.json {
@@ -41,14 +41,14 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, CliError> {
 
 fn in_words(name: &str, shown: &ShownNote) -> String {
     let entries = &shown.entries;
-    let mut table = Table::new(&[("name", Align::Left), ("places", Align::Left)]);
+    let mut table = Table::new(&[("name", Align::Left), ("paths", Align::Left)]);
     for entry in entries {
         table.row(vec![cut(&entry.name, NAME_COLUMNS), String::new()]);
     }
     let places = |entry: &NameEntry| entry.places.iter().map(|place| place.text.as_str()).collect::<Vec<_>>().join(":");
     table.fit_last_column(|row, room| entries.get(row).map(|entry| cut(&places(entry), room)).unwrap_or_default());
     let (shown_of, names) = (shown_of(entries.len(), shown.entry_count), counted(shown.entry_count as u64, "name"));
-    let unloaded = if shown.is_loaded { "" } else { ", which no loader finds: no PT_NOTE segment leads to it" };
+    let unloaded = if shown.is_loaded { "" } else { " (outside every PT_NOTE segment, so loaders do not find it)" };
     let heading = format!("{name}: resolution note with {shown_of}{names}{unloaded}\n");
     let rest = if entries.is_empty() { String::new() } else { format!("\n{}", table.render()) };
     plain(&format!("{heading}{rest}"))
@@ -86,7 +86,7 @@ fn text(task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
     match worked.done() {
         None => String::new(),
         Some(Done::Current(_)) => {
-            prose(&format!("`{}` has this note already; nothing was written", printable(&task.path)), 0, 2)
+            prose(&format!("`{}` already has this note; nothing was written", printable(&task.path)), 0, 2)
         }
         Some(Done::Written(written)) => {
             let names = counted(written.note.entries.len() as u64, "name");
@@ -96,7 +96,7 @@ fn text(task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
             let (before, after) = (size(written.summary.size_before), size(written.summary.size_after));
             text.push_str(&fact("file", &format!("{before} before, {after} with the note")));
             text.push_str(&fact("proof", &proof_words(&written.replacement.proof)));
-            let undo = format!("`coldstart {VERB} {shown} --remove --in-place` restores what was there");
+            let undo = format!("`coldstart {VERB} {shown} --remove --in-place` restores the original");
             text.push_str(&fact("undo", &undo));
             text
         }

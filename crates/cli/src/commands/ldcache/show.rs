@@ -1,4 +1,4 @@
-//! `coldstart ldcache show`: what a cache holds.
+//! `coldstart ldcache show`: the contents of a cache.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::output::{self, json};
 
 pub(super) fn run(args: &ShowArgs) -> Result<Exit, CliError> {
     if args.ldconfig {
-        // As it is: who asks for `ldconfig`'s words compares them.
+        // Unchanged, for comparison with `ldconfig`.
         output::print_bytes(&as_ldconfig(&args.file)?)?;
         return Ok(Exit::Done);
     }

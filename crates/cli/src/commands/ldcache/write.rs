@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::output::text::counted;
 use crate::output::{self, json};
 
-/// Things of one kind that are told one by one.
+/// Maximum number of notes of one kind.
 const MOST_TOLD: usize = 10;
 
 pub(super) fn run(args: &WriteArgs) -> Result<Exit, CliError> {
@@ -44,30 +44,30 @@ fn options(args: &WriteArgs) -> WriteOptions {
 fn tell(written: &Written) -> Result<(), CliError> {
     let from = match written.programs {
         Some(programs) => counted(programs as u64, "object"),
-        None => counted(written.directories.len() as u64, "folder"),
+        None => counted(written.directories.len() as u64, "directory"),
     };
     let entries = counted(written.entries as u64, "entry");
     let levels =
         if written.hwcaps.is_empty() { String::new() } else { format!(", levels {}", written.hwcaps.join(", ")) };
     let text = format!("{}: {entries} of {from} for {}{levels}\n", written.file, written.machine);
     output::print(&text.replace('\u{a0}', " "))?;
-    told(written.unreadable.iter().map(|at| format!("a folder cannot be listed: {}", line(at))));
+    told(written.unreadable.iter().map(|at| format!("cannot list a directory: {}", line(at))));
     told(written.passed_over.iter().map(|at| format!("passed over: {}", line(at))));
     told(
         written
             .mixed
             .iter()
-            .map(|path| format!("`{path}` shares its soname with a library of another machine beside it")),
+            .map(|path| format!("`{path}` has the soname of a library of another architecture in the same directory")),
     );
     told(written.conflicts.iter().map(|two| {
-        format!("`{}` means `{}` here; somebody asks for `{}` by this name", two.name, two.entered, two.left_out)
+        format!("`{}` is entered as `{}`; another object means `{}` by this name", two.name, two.entered, two.left_out)
     }));
-    told(written.dangling.iter().map(|path| format!("`{path}` is entered and is not there")));
+    told(written.dangling.iter().map(|path| format!("`{path}` is entered but does not exist")));
     if !written.dangling.is_empty() {
-        output::hint("an entry is named after the soname; `ldconfig -n FOLDER` makes the links that are missing");
+        output::hint("an entry is named after the soname; create the missing links with `ldconfig -n DIR`");
     }
     let missing = written.missing.iter();
-    told(missing.map(|missing| format!("`{}`, which `{}` needs, is nowhere", missing.name, missing.needed_by)));
+    told(missing.map(|missing| format!("`{}`, needed by `{}`, was not found", missing.name, missing.needed_by)));
     Ok(())
 }
 
@@ -75,7 +75,7 @@ fn line(left_out: &Reason) -> String {
     format!("`{}`: {}", left_out.path, left_out.reason)
 }
 
-/// Tells the first few of many.
+/// Prints the first few of many notes.
 fn told(lines: impl ExactSizeIterator<Item = String>) {
     let count = lines.len();
     lines.take(MOST_TOLD).for_each(|line| output::note(&line));

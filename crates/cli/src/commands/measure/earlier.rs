@@ -1,4 +1,4 @@
-//! One line below a report: how this measurement stands to the earlier ones of the same program in the same place.
+//! One line below a report: comparison with earlier measurements of the same program file.
 
 use coldstart_app::measure::Earlier;
 
@@ -7,7 +7,7 @@ use crate::output::text::{counted, plain};
 use crate::output::time::seconds;
 use crate::output::wrap::wrapped;
 
-/// A line for each state that was measured before.
+/// A line for each state with earlier measurements.
 pub(super) fn lines(all: &[Earlier]) -> String {
     let line = |earlier: &Earlier| {
         let count = plain(&counted(earlier.count as u64, "measurement"));

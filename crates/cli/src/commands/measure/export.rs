@@ -9,7 +9,7 @@ use crate::args::measure::Export;
 use crate::error::CliError;
 use crate::output::time::{seconds, spread};
 
-/// The measurements, each with its number if it was kept, as far as `is_wanted` says yes to a command.
+/// The measurements with their numbers in the history, for the commands selected by `is_wanted`.
 pub(super) fn exported(
     format: Export,
     all: &[(Option<i64>, &KeptMeasurement)],
@@ -56,7 +56,7 @@ fn markdown(all: &[(Option<i64>, &KeptMeasurement)], is_wanted: impl Fn(&KeptMea
     text
 }
 
-/// Text that stays in its cell and is no markup.
+/// Text escaped for a Markdown table cell.
 fn cell(text: &str) -> String {
     let mut shown = String::new();
     for character in crate::output::text::escaped(text).chars() {

@@ -1,4 +1,4 @@
-//! The gate's answer as people read it: the figures, what the rate means, and what would have been missed.
+//! The text report of the gate: the figures, the meaning of the error rate, and the detectable slowdown.
 
 use coldstart_app::measure::{Gate, StateAnswer};
 
@@ -6,7 +6,7 @@ use super::report::verdict;
 use crate::output::table::{Align, Table};
 use crate::output::wrap::wrapped;
 
-/// The whole answer.
+/// The whole report.
 pub(super) fn report(gate: &Gate) -> String {
     let mut text = String::from("\n");
     text.push_str(&wrapped(&format!("against {}:", gate.baseline), 0));
@@ -42,14 +42,17 @@ pub(super) fn report(gate: &Gate) -> String {
             text.push_str(&wrapped(&format!("hint: {CONFIRM}"), 2));
         }
     } else if gate.states.iter().any(|answer| answer.is_allowance) {
-        text.push_str(&wrapped(&format!("One earlier session does not tell how much sessions differ. {MORE}."), 0));
+        text.push_str(&wrapped(
+            &format!("The spread of sessions cannot be estimated from one earlier session. {MORE}."),
+            0,
+        ));
     }
     text
 }
 
 const CONFIRM: &str = "other work on the machine can last a whole session and looks the same; before acting on it, measure \
                        both programs side by side: coldstart measure --compare NEW --fail-if-slower PERCENT -- OLD";
-const MORE: &str = "Several baselines (--against last:10) are told apart from chance far better";
+const MORE: &str = "Several baselines (--against last:10) give a much better test";
 
 fn row(answer: &StateAnswer) -> Vec<String> {
     let ratio = |value: f64| format!("{value:.3}");
@@ -57,7 +60,7 @@ fn row(answer: &StateAnswer) -> Vec<String> {
     match (answer.at_least, answer.limit, answer.detectable) {
         (Some(at_least), Some(limit), Some(detectable)) => {
             cells.extend([ratio(at_least), ratio(limit)]);
-            cells.push(if answer.is_slower == Some(true) { "slower" } else { "not shown to be slower" }.to_owned());
+            cells.push(if answer.is_slower == Some(true) { "slower" } else { "no slowdown shown" }.to_owned());
             cells.push(format!("{:.1} % slower", (detectable - 1.0) * 100.0));
         }
         _ => {
@@ -74,13 +77,13 @@ fn conclusion(gate: &Gate, percent: f64) -> String {
     let slower: Vec<String> = slower.map(|answer| format!("{} {}", answer.label, answer.state)).collect();
     let by = if percent == 0.0 { "slower".to_owned() } else { format!("more than {percent} % slower") };
     if slower.is_empty() {
-        format!("passed: nothing is shown to be {by}")
+        format!("passed: no state is shown to be {by}")
     } else {
         format!("failed: {} is shown to be {by}", slower.join(" and "))
     }
 }
 
-/// What the error rate means, and on which assumption.
+/// The meaning of the error rate, and its assumption.
 fn meaning(gate: &Gate, rate: f64) -> String {
     let tests = gate.states.len();
     let shared =

@@ -1,4 +1,4 @@
-//! `coldstart measure --history`: what was measured before, and how it went over time.
+//! `coldstart measure --history`: the measured programs, and their times over time.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::output::time::{seconds, spread};
 use crate::output::wrap::wrapped;
 use crate::output::{self, json};
 
-/// Points of a sparkline, the newest.
+/// Maximum number of points in a sparkline, the newest ones.
 const SPARKS: usize = 60;
 /// Columns of a label in a table.
 const LABEL: usize = 16;
@@ -69,7 +69,7 @@ pub(super) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// What stands behind `--history`, or behind `--`.
+/// The argument of `--history`, or the command after `--`.
 fn wanted(args: &MeasureArgs) -> Vec<u8> {
     let words = args.keeping.history.iter().chain(&args.words).map(|word| word.as_bytes());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(&b' ')
@@ -78,7 +78,7 @@ fn wanted(args: &MeasureArgs) -> Vec<u8> {
 fn list(outcome: &HistoryOutcome) -> String {
     let programs = outcome.programs.as_deref().unwrap_or_default();
     if programs.is_empty() {
-        return "no measurement is kept yet\n".to_owned();
+        return "no measurements yet\n".to_owned();
     }
     let mut table = Table::new(&[("measured", Align::Right), ("last (UTC)", Align::Left), ("command", Align::Left)]);
     for program in programs {
@@ -91,18 +91,21 @@ fn list(outcome: &HistoryOutcome) -> String {
 
 fn shown(all: &[Series]) -> String {
     if all.is_empty() {
-        return "no run that was kept counts\n".to_owned();
+        return "no valid runs\n".to_owned();
     }
     let blocks: Vec<String> = all.iter().map(block).collect();
     let mut text = blocks.join("\n");
     if is_apart(all) {
         text.push('\n');
-        text.push_str(&wrapped("Measurements on other machines or kernels, to another readiness, from another saved state or at a held frequency stand apart.", 0));
+        text.push_str(&wrapped(
+            "Measurements are separate by machine, kernel, readiness, saved state and fixed frequency.",
+            0,
+        ));
     }
     text
 }
 
-/// What else was done to get to the state, to stand behind its name.
+/// Text after a state's name.
 fn condition(series: &Series) -> String {
     if series.condition.is_empty() { String::new() } else { format!(", {}", series.condition) }
 }
@@ -159,7 +162,7 @@ fn sparkline(points: &[Point], most: usize) -> String {
     let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
     let most = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let block = |median: &f64| {
-        // A row that hardly changes is shown as such and not blown up: a tenth is the least full height.
+        // Small changes are not magnified: the full height is at least a tenth of the median.
         let height = (median - least) / (most - least).max(least * 0.1);
         blocks.get((height * 7.0).round() as usize).copied().unwrap_or(blocks[0])
     };

@@ -1,4 +1,4 @@
-//! `coldstart measure`: find what the program reads, bring the caches into a state, start it, and say how long it took.
+//! `coldstart measure`: find the files a program reads, put the caches in a defined state, start it, and time it.
 
 mod earlier;
 mod export;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
             let mut complaints = Complaints::default();
             complaints.add(error);
             let broken = complaints.finish();
-            // A program that does not start any more is the answer; that it cannot be compared follows from it.
+            // If a program no longer starts, the failed comparison is only a consequence.
             Ok(if measured == Exit::No { measured } else { broken })
         }
     }
@@ -60,8 +60,8 @@ fn options(args: &MeasureArgs) -> Result<MeasureOptions, CliError> {
     let launch = launching(&args.launching).options()?;
     let commands = commands(args)?;
     if args.gate.fail_if_slower.is_some() && args.gate.against.is_none() && args.compare.is_empty() {
-        return Err(anyhow::anyhow!("--fail-if-slower needs something to compare with"))
-            .hint(|| "--against BASELINE compares with an earlier measurement, --compare COMMAND side by side");
+        return Err(anyhow::anyhow!("--fail-if-slower requires a baseline"))
+            .hint(|| "use --against BASELINE for an earlier measurement, or --compare COMMAND side by side");
     }
     Ok(MeasureOptions {
         commands,
@@ -90,7 +90,7 @@ fn commands(args: &MeasureArgs) -> Result<Vec<CommandLine>, CliError> {
     for text in &args.compare {
         let command = text
             .parse::<CommandLine>()
-            .with_context(|| format!("cannot understand `--compare {text}`"))
+            .with_context(|| format!("cannot parse `--compare {text}`"))
             .hint(|| "quote it as for a shell: --compare 'PROGRAM \"an argument\"'")?;
         commands.push(command);
     }
@@ -100,14 +100,14 @@ fn commands(args: &MeasureArgs) -> Result<Vec<CommandLine>, CliError> {
 fn take_in(args: &KeepingArgs) -> Result<Exit, CliError> {
     let mut report = String::new();
     for imported in import(&keeping(args), &args.import)? {
-        let what = if imported.is_new { "taken in as" } else { "was there already as" };
+        let what = if imported.is_new { "imported as" } else { "already in the history as" };
         report.push_str(&format!("{}: {what} #{}\n", printable(&imported.file), imported.number));
     }
     output::print(&report)?;
     Ok(Exit::Done)
 }
 
-/// The page's place, tried out.
+/// The page's output, checked to be writable.
 fn page_place(args: &MeasureArgs, options: &MeasureOptions, path: &Path) -> Result<OutputTarget, CliError> {
     let place = OutputTarget::new(path, kinds::PAGE, args.force.force)?.not_over(options.inputs());
     try_out([&place])?;

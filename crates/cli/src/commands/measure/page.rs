@@ -1,4 +1,4 @@
-//! `--html`: a measurement, or what the history tells of several, as a page.
+//! `--html`: a measurement, or several from the history, as a page.
 
 use coldstart_app::measure::history::{self, HistoryOutcome};
 use coldstart_app::measure::{MeasureOutcome, SCHEMA};
@@ -14,7 +14,7 @@ pub(super) fn write(place: &OutputTarget, outcome: &MeasureOutcome) -> Result<()
     page::write(place, ReportKind::Measure, &title(&outcome.kept.measurement), SCHEMA, outcome)
 }
 
-/// Writes the page of measurements over time, which were found by `name`.
+/// Writes the page of measurements over time; `name` is the search text.
 pub(super) fn write_history(place: &OutputTarget, name: &str, outcome: &HistoryOutcome) -> Result<(), CliError> {
     let title = match name {
         "" => "Start-up times in the history".to_owned(),

@@ -7,9 +7,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use crate::commands::progress::progress_style;
 
-/// Draws nothing by itself: no timer thread may disturb a timed run.
+/// It has no timer thread, which could disturb a timed run.
 pub(crate) struct Progress {
-    /// Made when the first run is about to begin.
+    /// Created before the first run.
     bar: Option<ProgressBar>,
     labels: Vec<String>,
 }
@@ -56,7 +56,7 @@ impl Observer for Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        // Also when a run was interrupted: a bar left standing would mix with what is printed next.
+        // Also after an interrupt: a remaining bar would mix with the next output.
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -1,5 +1,4 @@
-//! A measurement as people read it: what was measured where, a table, comparisons in sentences, and what stands against
-//! trusting it.
+//! The text report of a measurement: machine, table, comparisons and warnings.
 
 mod machine;
 mod overhead;
@@ -24,7 +23,7 @@ pub(crate) fn report(measurement: &Measurement) -> String {
     for command in &measurement.commands {
         let ready =
             if command.readiness == "exit" { String::new() } else { format!(", ready at {}", command.readiness) };
-        // Arguments may hold anything, also what a terminal would obey.
+        // Arguments may contain terminal escape sequences.
         let line = escaped(&command.command_line);
         text.push_str(&wrapped(&format!("{}: {line}{ready}", command.label), 0));
     }
@@ -75,7 +74,7 @@ pub(crate) const FIGURES: [(&str, Align); 8] = [
     ("requests", Align::Right),
 ];
 
-/// The cells of [`FIGURES`]; runs that were left out stand behind those that count.
+/// The cells of [`FIGURES`]; the number of excluded runs follows that of counted runs.
 pub(crate) fn figures(summary: &Summary) -> Vec<String> {
     let time = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), seconds);
     let left_out = summary.failed + summary.contradicting;
@@ -92,7 +91,7 @@ pub(crate) fn figures(summary: &Summary) -> Vec<String> {
     ]
 }
 
-/// What the runs that count have read; "-" where none counts.
+/// Bytes read by the counted runs; "-" without counted runs.
 fn counted(summary: &Summary, figure: Option<f64>, shown: fn(u64) -> String) -> String {
     match figure {
         Some(figure) => shown(figure as u64),
@@ -112,11 +111,11 @@ fn label(measurement: &Measurement, command: usize) -> &str {
 fn comparison_sentence(measurement: &Measurement, comparison: &Comparison) -> String {
     let (other, baseline) = (label(measurement, comparison.command), label(measurement, comparison.baseline));
     let Some(ratio) = comparison.ratio else {
-        return format!("{}: {other} and {baseline} cannot be compared, one of them has no times", comparison.state);
+        return format!("{}: {other} and {baseline} cannot be compared: one of them has no times", comparison.state);
     };
     let in_words = |value: f64| format!("{value:.3}");
     format!(
-        "{}: {other} takes {ratio:.3} of the time of {baseline}{}: {}",
+        "{}: {other} takes {ratio:.3} times as long as {baseline}{}: {}",
         comparison.state,
         range(comparison.interval.as_ref(), in_words),
         judged(comparison.verdict, comparison.wide_interval.as_ref(), in_words)
@@ -145,12 +144,12 @@ pub(crate) fn range(interval: Option<&Interval>, in_words: impl Fn(f64) -> Strin
     interval.map(words).unwrap_or_default()
 }
 
-/// "faster (99 %: 0.630 to 0.760)": a verdict with the interval that it goes by, which is wider than the one of the figure.
+/// "faster (99 %: 0.630 to 0.760)": a verdict with its interval, which is wider than that of the ratio.
 pub(crate) fn judged(judged: Verdict, wide: Option<&Interval>, in_words: impl Fn(f64) -> String) -> String {
     format!("{}{}", verdict(judged), range(wide, in_words))
 }
 
-/// A verdict in words.
+/// A verdict as text.
 pub(super) fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",

@@ -1,4 +1,4 @@
-//! `coldstart pack`: rewrite ELF files so that their relocations take little room, and prove it.
+//! `coldstart pack`: rewrite ELF files with compact relocations, and prove it.
 
 mod show;
 mod words;
@@ -48,7 +48,7 @@ fn options(args: &PackArgs) -> Options {
     }
 }
 
-/// Says what the user of the files should know.
+/// Prints the cautions.
 fn tell(report: &Report) {
     for (caution, files) in report.cautions() {
         note(&words::caution(caution, files));
@@ -59,6 +59,6 @@ fn tell(report: &Report) {
         }
     }
     if report.debug_files > 0 {
-        note(&plain(&format!("passed over {}, told by their names", counted(report.debug_files, "debug file"))));
+        note(&plain(&format!("skipped {} by name", counted(report.debug_files, "debug file"))));
     }
 }

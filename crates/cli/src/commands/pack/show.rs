@@ -1,4 +1,4 @@
-//! The result in text: a report on one file, a table of many.
+//! The text report: details of one file, a table of many.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, MAX_WIDTH, Table};
 use crate::output::text::{counted, fact, fit, heading, list, number, omitted, plain, prose, share, size, table};
 
-/// Files listed, unless all are asked for.
+/// Maximum number of listed files without `--all`.
 const SOME: usize = 20;
 
-/// What became of the only file; nothing where an error or a refusal has said all.
+/// The report on the only file; empty after an error or a refusal.
 pub(super) fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> String {
     let name = format!("`{}`", printable(&task.path));
     let Some(done) = worked.done() else { return String::new() };
@@ -36,7 +36,7 @@ pub(super) fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> St
         }
         Done::WouldPack(summary) => {
             let sizes = words::sizes(summary.size_before, summary.size_after);
-            let text = format!("would pack {name}: {sizes}; nothing was written, and nothing proven");
+            let text = format!("would pack {name}: {sizes}; nothing was written or proven");
             let undo = words::no_way_back(summary.way_back).map(|words| fact("undo", words)).unwrap_or_default();
             prose(&text, 0, 2) + &facts_of(summary) + &undo
         }
@@ -63,7 +63,7 @@ fn undo(summary: &PackSummary, path: &Path, kept: Option<&Path>) -> String {
     [Some(unpack), kept].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// What became of many files.
+/// The report on many files.
 pub(super) fn many(report: &Report, all: bool) -> String {
     let total = &report.total;
     let verb = if report.dry_run { "would pack" } else { "packed" };
@@ -72,7 +72,7 @@ pub(super) fn many(report: &Report, all: bool) -> String {
     } else {
         String::new()
     };
-    let proven = if report.dry_run { "; nothing was written, and nothing proven" } else { "" };
+    let proven = if report.dry_run { "; nothing was written or proven" } else { "" };
     let summary = format!("{verb} {} of {}{sizes}{proven}", number(total.packed), counted(total.files, "file"));
     let mut text = prose(&summary, 0, 2);
     text.push_str(&packed(report, all));

@@ -1,41 +1,41 @@
-//! Words for what packing does.
+//! Text for the results of packing.
 
 use coldstart_rewrite::{Caution, NothingToPack, PackSummary, Replacement, Room, SlotSource, Stuck, WayBack};
 
 use crate::output::text::{counted, glued, number, plain, share, size};
 use crate::output::time::seconds;
 
-/// Why there is nothing to do, as a clause.
+/// Why there is nothing to pack, as a clause.
 pub(super) fn nothing(nothing: NothingToPack) -> String {
     match nothing {
-        NothingToPack::PackedByUs => "it was packed by coldstart already".to_owned(),
-        NothingToPack::AlreadyRelr => "its relative relocations are RELR already".to_owned(),
+        NothingToPack::PackedByUs => "already packed by coldstart".to_owned(),
+        NothingToPack::AlreadyRelr => "its relative relocations are already RELR".to_owned(),
         NothingToPack::NoRelative => "it has no relative relocations".to_owned(),
         NothingToPack::NoGain { stuck: Some(stuck), table_bytes } => format!(
-            "{} could be saved, and cannot leave the file: {} (`--sparse` makes a hole of them)",
+            "{} could be saved but not removed from the file: {} (`--sparse` makes a hole)",
             size(table_bytes),
             match stuck {
-                Stuck::NoProgramHeader => "there is no room for another program header",
-                Stuck::Alignment => "what follows can only move by more, because of its alignment",
+                Stuck::NoProgramHeader => "no room for another program header",
+                Stuck::Alignment => "the alignment of the following data requires a larger move",
             }
         ),
-        NothingToPack::NoGain { stuck: None, .. } => "the file would not get a page smaller".to_owned(),
+        NothingToPack::NoGain { stuck: None, .. } => "the file would not shrink by a page".to_owned(),
     }
 }
 
-/// The same for tables of many files, where those alike stand together.
+/// The same for many files, grouped.
 pub(super) fn nothing_in_short(nothing: NothingToPack) -> &'static str {
     match nothing {
-        NothingToPack::PackedByUs => "packed by coldstart already",
-        NothingToPack::AlreadyRelr => "linked with RELR already",
+        NothingToPack::PackedByUs => "already packed by coldstart",
+        NothingToPack::AlreadyRelr => "already linked with RELR",
         NothingToPack::NoRelative => "no relative relocations",
         NothingToPack::NoGain { stuck: Some(Stuck::NoProgramHeader), .. } => {
             "no room for another program header; `--sparse` makes a hole"
         }
         NothingToPack::NoGain { stuck: Some(Stuck::Alignment), .. } => {
-            "the alignment is larger than what would go; `--sparse` makes a hole"
+            "the alignment exceeds the saving; `--sparse` makes a hole"
         }
-        NothingToPack::NoGain { stuck: None, .. } => "the file would not get a page smaller",
+        NothingToPack::NoGain { stuck: None, .. } => "the file would not shrink by a page",
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn sizes(before: u64, after: u64) -> String {
     format!("{}, {} less ({})", size(after), size(saved), share(saved, before))
 }
 
-/// What became of the tables.
+/// The change of the tables.
 pub(super) fn tables(summary: &PackSummary) -> String {
     let others = summary.record_bytes_after;
     let rest = if others > 0 { format!(" and {} of others", size(others)) } else { String::new() };
@@ -59,26 +59,26 @@ pub(super) fn tables(summary: &PackSummary) -> String {
         counted(summary.packed, "relative one"),
     );
     if summary.kept_relative > 0 {
-        text.push_str(&format!(", {} that RELR cannot hold", number(summary.kept_relative)));
+        text.push_str(&format!(", {} not representable in RELR", number(summary.kept_relative)));
     }
     text
 }
 
-/// Where the room went.
+/// How the space was removed.
 pub(super) fn room(summary: &PackSummary) -> String {
     let saved = size(summary.size_before.saturating_sub(summary.size_after));
     match summary.room {
-        Room::SegmentCut => format!("a segment ends {saved} earlier in the file; addresses are as before"),
+        Room::SegmentCut => format!("a segment ends {saved} earlier in the file; addresses are unchanged"),
         Room::SegmentSplit => {
-            format!("a segment is in two parts with {saved} less between them; addresses are as before")
+            format!("a segment is in two parts with {saved} less between them; addresses are unchanged")
         }
         Room::Hole => {
-            "a hole in the file, which takes no room on disk; copying it without `--sparse` fills it".to_owned()
+            "a hole in the file, which takes no disk space; copying it without `--sparse` fills it".to_owned()
         }
     }
 }
 
-/// What else was edited.
+/// The other edits.
 pub(super) fn edits(summary: &PackSummary) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut taken: Vec<&str> = Vec::new();
@@ -88,13 +88,10 @@ pub(super) fn edits(summary: &PackSummary) -> String {
         }
     }
     if !taken.is_empty() {
-        parts.push(format!(
-            "DT_RELR, its size and its entries' size stand where the dynamic table had {}",
-            listed(&taken)
-        ));
+        parts.push(format!("DT_RELR, DT_RELRSZ and DT_RELRENT replace {} in the dynamic table", listed(&taken)));
     }
     if summary.version_added {
-        parts.push("GLIBC_ABI_DT_RELR is needed, so that older loaders refuse it".to_owned());
+        parts.push("a dependency on GLIBC_ABI_DT_RELR makes older loaders refuse it".to_owned());
     }
     if summary.words_written > 0 {
         parts.push(format!("{} got {} in place", counted(summary.words_written, "word"), glued("their addend")));
@@ -106,9 +103,9 @@ fn slot(slot: SlotSource) -> &'static str {
     match slot {
         SlotSource::Spare => "spare entries",
         SlotSource::RelativeCount => "the count of relative relocations",
-        SlotSource::EmptyTable => "a table that is empty now",
-        SlotSource::RedundantFlags => "flags that stand twice",
-        SlotSource::EmptyFunction => "a function that does nothing",
+        SlotSource::EmptyTable => "an empty table",
+        SlotSource::RedundantFlags => "duplicate flags",
+        SlotSource::EmptyFunction => "an empty function",
         SlotSource::ProfilingOnly => "a function that only starts profiling",
         SlotSource::IgnoredRpath => "an RPATH that loaders ignore",
         SlotSource::SymbolEntrySize => "DT_SYMENT",
@@ -119,10 +116,8 @@ fn slot(slot: SlotSource) -> &'static str {
 pub(super) fn no_way_back(way_back: WayBack) -> Option<&'static str> {
     match way_back {
         WayBack::Kept => None,
-        WayBack::Declined => Some("cannot be unpacked, as asked for with `--no-undo`"),
-        WayBack::TooLong => {
-            Some("cannot be unpacked: what restores the original takes more than a quarter of what packing saves")
-        }
+        WayBack::Declined => Some("cannot be unpacked (`--no-undo`)"),
+        WayBack::TooLong => Some("cannot be unpacked: the undo data exceeds a quarter of the saving"),
     }
 }
 
@@ -141,7 +136,7 @@ pub(super) fn time<P>(plan: f64, replacement: &Replacement<P>) -> String {
     format!("{}: {}", glued(&seconds(total)), listed.collect::<Vec<_>>().join(", "))
 }
 
-/// What the user of packed files should know, of this many of them.
+/// A caution about this number of packed files.
 pub(super) fn caution(caution: Caution, files: u64) -> String {
     let front = if files > 1 { format!("{}: ", counted(files, "file")) } else { String::new() };
     let text = match caution {
@@ -153,7 +148,7 @@ pub(super) fn caution(caution: Caution, files: u64) -> String {
             )
         }
         Caution::InPlaceValues { count } => format!(
-            "{} held neither zero nor their addend before; loaders ignore what they hold, other readers may not",
+            "{} were neither zero nor their addend before; loaders ignore this value, other tools may not",
             counted(count, "relocated word")
         ),
     };

@@ -1,4 +1,4 @@
-//! `coldstart pagecache evict`: remove files from the page cache, and say what stayed and why.
+//! `coldstart pagecache evict`: remove files from the page cache, and report what remained and why.
 
 use coldstart_app::pagecache::{EVICT_SCHEMA, EvictOptions, EvictTotal, EvictedFile, evict};
 use coldstart_pagecache::{Residency, Stayed};
@@ -37,7 +37,7 @@ pub(super) fn run(args: &EvictArgs) -> Result<Exit, CliError> {
         }
         tell_passed(&evictions.passed_over);
         if total.untold.count() > 0 {
-            note("files marked unknown were asked to go, and nobody tells us whether they did");
+            note("files marked unknown were evicted, but the result cannot be checked");
         }
         tell_untold(&total.untold);
     }
@@ -83,10 +83,10 @@ fn table(rows: &[EvictedFile], omitted: u64, total: &EvictTotal) -> String {
     table.render()
 }
 
-/// What stayed of which file, and why.
+/// The remaining pages of each file, and why.
 fn reason_list(rows: &[EvictedFile]) -> String {
     let mut text = String::new();
-    // What is unknown is said once for all files.
+    // Unknown residency is reported once for all files.
     let has_reasons = |reasons: &[Stayed]| !matches!(reasons, [] | [Stayed::NotTold(_)]);
     for row in rows.iter().filter(|row| has_reasons(&row.stayed)) {
         text.push_str(&format!("\nstayed of {}\n", fitted(&row.path, MAX_WIDTH - "stayed of ".len())));

@@ -1,4 +1,4 @@
-//! `pagecache evict --metadata`: what went beside the files themselves.
+//! `pagecache evict --metadata`: evicting metadata.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub(super) fn report(ways: &[MetadataWay]) -> String {
     let mut text = String::from("\nmetadata\n");
     for way in ways {
         let name = printable(Path::new(&way.way));
-        let what = if way.way == "entries" { "directory entries and inodes that nobody uses".to_owned() } else { name };
+        let what = if way.way == "entries" { "unused directory entries and inodes".to_owned() } else { name };
         text.push_str(&wrapped(
             &match (way.before, way.after, &way.refused) {
                 (Some(before), Some(after), _) => {

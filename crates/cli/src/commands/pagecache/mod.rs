@@ -1,4 +1,4 @@
-//! `coldstart pagecache`: see and change what of files is in memory.
+//! `coldstart pagecache`: show and change which pages of files are resident.
 
 mod evict;
 mod metadata;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &PagecacheArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// Files listed in a table, unless another number is asked for.
+/// Default number of listed files.
 const TABLE_LIMIT: usize = 40;
 
 fn files_options(args: &FilesArgs) -> FilesOptions {

@@ -1,4 +1,4 @@
-//! Why pages stayed, in words.
+//! Text for why pages remained.
 
 use coldstart_pagecache::{Holder, Stayed};
 
@@ -6,34 +6,32 @@ use crate::output::path::printable;
 use crate::output::size::{bytes, grouped};
 use crate::output::text::{counted, plain};
 
-/// Processes named in a sentence; the rest are counted.
+/// Maximum number of named processes; the rest are counted.
 const MOST_NAMED: usize = 4;
 
 /// One reason as a clause.
 pub(super) fn sentence(reason: &Stayed) -> String {
     match reason {
-        Stayed::InMemory => {
-            "the file system lives in memory (tmpfs): there is nowhere to read them from again".to_owned()
-        }
+        Stayed::InMemory => "the file system is in memory (tmpfs) and has no backing store".to_owned(),
         Stayed::Unwritten(pages) => {
             format!("{} not yet written to disk (--sync writes them first)", plain(&counted(*pages, "page")))
         }
         Stayed::Held(holders) => format!("in use by {}", processes(holders)),
         Stayed::Mounted => "a file system is mounted from this device and keeps some of its metadata".to_owned(),
-        Stayed::Layered => "they belong to the file in the file system beneath, or something is using them".to_owned(),
+        Stayed::Layered => "they belong to the file in the lower file system, or are in use".to_owned(),
         Stayed::InUse { unreadable_processes: 0 } => {
-            "something is using them: a process in a container, a loop device, or I/O under way".to_owned()
+            "in use: by a process in a container, a loop device, or pending I/O".to_owned()
         }
         Stayed::InUse { unreadable_processes } => format!(
-            "something is using them; {} could not be looked at (root may)",
+            "in use; {} could not be examined (requires root)",
             plain(&counted(*unreadable_processes, "process"))
         ),
-        Stayed::NotTold(reason) => format!("whether they went is not known: {reason}"),
+        Stayed::NotTold(reason) => format!("unknown whether they were evicted: {reason}"),
     }
 }
 
 fn processes(holders: &[Holder]) -> String {
-    // Those who hold most come first.
+    // Sorted by mapped pages.
     let mut holders: Vec<&Holder> = holders.iter().collect();
     holders.sort_by_key(|holder| (std::cmp::Reverse(holder.bytes), holder.pid));
     let named = holders.iter().take(MOST_NAMED).map(|holder| {

@@ -1,4 +1,4 @@
-//! `coldstart pagecache restore`: a saved state brought back, and how close it came.
+//! `coldstart pagecache restore`: restore a saved state, and report how close the result is.
 
 use coldstart_app::pagecache::{RESTORE_SCHEMA, restore};
 use coldstart_pagecache::{Missing, Origin, Restored};
@@ -12,7 +12,7 @@ use crate::output::table::{Align, MAX_WIDTH, Table};
 use crate::output::text::{counted, escaped, plain};
 use crate::output::{self, json, note};
 
-/// Things that did not come back, listed unless in JSON, which lists all.
+/// Maximum number of listed missing items; JSON has all.
 const MISSING_LISTED: usize = 20;
 
 pub(super) fn run(args: &RestoreArgs) -> Result<Exit, CliError> {
@@ -67,35 +67,32 @@ fn list(missing: &[Missing]) -> String {
     if text.is_empty() { text } else { plain(&format!("\nmissing\n{text}")) }
 }
 
-/// What the table cannot say.
+/// Notes in addition to the table.
 fn tell(origin: &Origin, restored: &Restored) {
     if restored.asked() == 0 {
-        note("the saved page cache holds no pages");
+        note("the saved page cache has no pages");
     }
     if restored.read_twice > 0 {
         note(&plain(&format!(
-            "{} had left memory again before the check and were read once more: this kernel reclaims unused pages, or \
+            "{} were evicted again before the check and were read again: this kernel reclaims unused pages, or \
              memory is short",
             counted(restored.read_twice, "page")
         )));
     }
     if restored.files.extra > 0 {
         note(
-            "extra pages are in the recorded files and were not saved: running programs have them mapped, or something read them",
+            "extra pages are in the recorded files but were not saved: running programs map them, or another process read them",
         );
     }
     if let Some(elsewhere) = restored.elsewhere().filter(|_| restored.dropped) {
         note(&format!(
-            "the page cache holds {} besides: what could not be dropped (mapped by running programs, not yet written), \
+            "the page cache also holds {}: pages that could not be dropped (mapped by running programs, not yet written), \
              metadata, and what others read meanwhile",
             bytes(elsewhere)
         ));
     }
     if origin.hidden_files > 0 {
-        note(&plain(&format!(
-            "when it was saved, the pages of {} could not be seen",
-            counted(origin.hidden_files, "file")
-        )));
+        note(&plain(&format!("the pages of {} were hidden when it was saved", counted(origin.hidden_files, "file"))));
     }
     if !origin.kernel.is_empty() && origin.kernel != Origin::here().kernel {
         note(&format!("it was saved under Linux {}", escaped(&String::from_utf8_lossy(&origin.kernel))));

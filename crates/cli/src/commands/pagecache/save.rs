@@ -1,4 +1,4 @@
-//! `coldstart pagecache save`: what the page cache holds, written to a file.
+//! `coldstart pagecache save`: write the state of the page cache to a file.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::output::size::{bytes, grouped};
 use crate::output::text::{counted, escaped, plain};
 use crate::output::{self, hint, json, note};
 
-/// Paths named in one note; more are only counted.
+/// Maximum number of paths in one note; more are only counted.
 const PATHS_NAMED: usize = 3;
 
 pub(super) fn run(args: &SaveArgs) -> Result<Exit, CliError> {
@@ -68,17 +68,17 @@ fn summary(file: &Path, saved: &SavedPageCache) -> String {
     plain(&text)
 }
 
-/// What the state does not hold.
+/// What is missing in the state.
 fn tell(saved: &SavedPageCache, notes: &SaveNotes) {
     if notes.hidden_files > 0 {
         note(&format!(
-            "hidden from this user: {}, which may not be opened, or whose pages Linux shows only to the owner",
+            "hidden from this user: {} that cannot be opened, or have pages that Linux shows only to the owner",
             files(notes.hidden_files)
         ));
         hint("run as root to see all");
     }
     if notes.failed_files > 0 {
-        note(&format!("left out {} that the kernel or the disk failed on", files(notes.failed_files)));
+        note(&format!("left out {} because of kernel or disk errors", files(notes.failed_files)));
     }
     for (path, error) in notes.unread.iter().take(PATHS_NAMED) {
         note(&format!("cannot read the directory `{}`: {}", printable(path), escaped(&error.to_string())));
@@ -89,15 +89,15 @@ fn tell(saved: &SavedPageCache, notes: &SaveNotes) {
     }
     for device in &notes.unseen_devices {
         note(&format!(
-            "metadata pages of `{}` cannot be seen: {}; directories and symbolic links stand in for them",
+            "metadata pages of `{}` are hidden: {}; directories and symbolic links are recorded instead",
             printable(&device.path),
             escaped(&device.reason.to_string())
         ));
     }
-    tell_mounts("on a server or served by a program, so left out unless named", &notes.network_mounts);
-    tell_mounts("hidden by what is mounted over it, so out of reach", &notes.hidden_mounts);
+    tell_mounts("on a network or FUSE file system, so left out unless named", &notes.network_mounts);
+    tell_mounts("hidden by another mount", &notes.hidden_mounts);
     if notes.in_memory > 0 {
-        note("nothing was saved of what lives in memory or shows kernel state: there is nothing to bring back");
+        note("nothing was saved from in-memory file systems and kernel state, which cannot be restored");
     }
     if let Some(cached) = notes.page_cache.filter(|_| saved.origin().is_whole_system) {
         let recorded = saved.pages().saturating_mul(PAGE_SIZE);

@@ -1,4 +1,4 @@
-//! `coldstart pagecache show`: how much of files is resident, and where in them.
+//! `coldstart pagecache show`: how much of each file is resident, and where.
 
 use coldstart_app::pagecache::{CELLS, SHOW_SCHEMA, ShowOptions, ShowTotal, ShownFile, show};
 use coldstart_app::text::counted_are;
@@ -107,12 +107,12 @@ fn range_list(rows: &[ShownFile]) -> String {
     text
 }
 
-/// What the table cannot say.
+/// Notes in addition to the table.
 fn tell(total: &ShowTotal) {
     tell_untold(&total.untold);
     if total.in_memory_files > 0 {
         note(&format!(
-            "{} on a file system that lives in memory (tmpfs): what is written there stays resident and cannot be evicted",
+            "{} on an in-memory file system (tmpfs): always resident, cannot be evicted",
             plain(&counted_are(total.in_memory_files, "file"))
         ));
     }

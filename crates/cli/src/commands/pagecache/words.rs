@@ -1,4 +1,4 @@
-//! What went by and what is unknown, in words.
+//! Text for skipped files and unknown residency.
 
 use coldstart_app::pagecache::{Passed, Untold};
 use coldstart_pagecache::Unknown;
@@ -7,11 +7,11 @@ use crate::output::size::grouped;
 use crate::output::text::{counted, plain};
 use crate::output::{hint, note};
 
-/// Says what went by, if anything, in one line.
+/// Prints the skipped files in one line, if any.
 pub(super) fn tell_passed(passed: &Passed) {
     let parts = [
         (passed.symbolic_links, "symbolic link", "symbolic links"),
-        (passed.seen_before, "further name of a file already seen", "further names of files already seen"),
+        (passed.seen_before, "further name of a known file", "further names of known files"),
         (passed.special_files, "special file", "special files"),
         (passed.kernel_state, "tree of kernel state", "trees of kernel state"),
         (passed.vanished, "file that vanished", "files that vanished"),
@@ -22,11 +22,11 @@ pub(super) fn tell_passed(passed: &Passed) {
         .map(|&(count, one, many)| format!("{} {}", grouped(count), if count == 1 { one } else { many }))
         .collect();
     if !parts.is_empty() {
-        note(&format!("passed over {}", parts.join(", ")));
+        note(&format!("skipped {}", parts.join(", ")));
     }
 }
 
-/// Says once for each reason how many files it hides, and what helps.
+/// Prints for each reason the number of files with unknown residency, and a hint.
 pub(super) fn tell_untold(untold: &Untold) {
     for unknown in [Unknown::NotPermitted, Unknown::Unsupported, Unknown::TooLarge] {
         let count = untold.of(unknown);

@@ -43,16 +43,17 @@ fn in_words(summary: &RecordOutcome) -> String {
     let (path, recorded) = (summary.path.as_path(), &summary.recorded);
     let with_program = summary.hot_start_seconds > 0.0;
     let choice = recorded.choice.as_ref().map(|choice| choice_in_words(choice, with_program)).unwrap_or_default();
-    let when = if recorded.plan.summary.is_blocking() { "before the program starts" } else { "beside the program" };
+    let when =
+        if recorded.plan.summary.is_blocking() { "before the program starts" } else { "in parallel with the program" };
     let times = if with_program {
         format!(
-            "this start took {:.3} s, a hot one {:.3} s; with the plan, read {when}, {:.3} s are predicted",
+            "this start took {:.3} s, a hot one {:.3} s; with the plan, read {when}, the prediction is {:.3} s",
             summary.recorded_start_seconds, summary.hot_start_seconds, summary.predicted_start_seconds,
         )
     } else {
         let replay = recorded.plan.summary.predicted_replay.as_secs_f64();
         format!(
-            "the recorded start took {:.3} s; the plan is read {when}, {replay:.3} s are predicted for that",
+            "the recorded start took {:.3} s; the plan is read {when}, predicted replay {replay:.3} s",
             summary.recorded_start_seconds
         )
     };

@@ -1,7 +1,7 @@
 //! `coldstart prefetch run`: replay a plan and become the program.
 //!
-//! This stands on the critical path of every start, and its failures must never reach the user's program: whatever is
-//! wrong with the plan costs one line on stderr, and the program starts.
+//! This is on the critical path of every start, and its failures must never affect the user's program: an error in the plan
+//! costs one line on stderr, and the program starts.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -26,8 +26,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CliError> {
     Ok(start(&args.words))
 }
 
-/// Codes 127 (not found) and 126 (found, not started) are those of the shell, `env` and `timeout`, so that scripts
-/// tell a launcher's failure from the program's own codes.
+/// Codes 127 (not found) and 126 (found, not started) are those of the shell, `env` and `timeout`, so that scripts can
+/// distinguish a launcher's failure from the program's own codes.
 fn start(words: &[OsString]) -> Exit {
     let Err(error) = become_program(words);
     let program = words.first().map(|word| printable(Path::new(word))).unwrap_or_default();
@@ -38,11 +38,11 @@ fn start(words: &[OsString]) -> Exit {
     }
 }
 
-/// Without a program: what a replay does, told when it is done.
+/// Without a program: replays and prints the result.
 fn replay_only(path: &Path) -> Result<Exit, CliError> {
     let done = replay(path)?;
     output::print(&format!(
-        "{} in {:.3} s (predicted {:.3} s when all is cold): {} asked for, {} left out\n",
+        "{} in {:.3} s (predicted {:.3} s from a cold cache): {} requested, {} left out\n",
         plain(&counted(done.steps, "step")),
         done.seconds,
         done.predicted_seconds,

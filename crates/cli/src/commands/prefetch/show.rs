@@ -1,4 +1,4 @@
-//! `coldstart prefetch show`: what a plan reads, and what of it no longer holds.
+//! `coldstart prefetch show`: the contents of a plan, and its stale targets.
 
 use std::path::Path;
 
@@ -58,13 +58,13 @@ fn describe(plan: &PlanView<'_>, contents: &PlanContents) -> String {
     text.push('\n');
     if contents.unreadable > 0 {
         text.push_str(&format!(
-            "left out    {} that this user may not read\n",
+            "left out    {} not readable by this user\n",
             plain(&counted(contents.unreadable, "file"))
         ));
     }
     if !contents.stale.is_empty() {
         let stale = plain(&counted(contents.stale.len() as u64, "file"));
-        text.push_str(&format!("STALE       {stale} changed or gone since; record again\n"));
+        text.push_str(&format!("STALE       {stale} changed or missing since; record again\n"));
     }
     text.push('\n');
     text
@@ -73,9 +73,9 @@ fn describe(plan: &PlanView<'_>, contents: &PlanContents) -> String {
 fn strategy_line(summary: &PlanSummary) -> String {
     let threads = plain(&counted(if summary.device.seeks { 1 } else { u64::from(summary.threads) }, "thread"));
     if summary.is_blocking() {
-        format!("before the program starts, in order of place on the disk, {threads}")
+        format!("before the program starts, in disk order, {threads}")
     } else {
-        format!("beside the program, in order of first use, {threads}")
+        format!("in parallel with the program, in order of first use, {threads}")
     }
 }
 

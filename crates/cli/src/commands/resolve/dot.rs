@@ -1,4 +1,4 @@
-//! Who needs whom, as a graph in Graphviz's language.
+//! The dependency graph in Graphviz's DOT language.
 
 use coldstart_app::resolve::Resolution;
 use coldstart_app::text::harmless;
@@ -6,13 +6,13 @@ use coldstart_app::text::harmless;
 use super::words;
 use crate::output::path::printable;
 
-/// A directed graph: an object for each file, an arrow for each name that is asked for, what is missing in red.
+/// A directed graph: a node for each file, an edge for each request, missing files in red.
 pub(super) fn graph(answer: &Resolution) -> String {
     let mut text = String::from("digraph loads {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
     for (index, object) in answer.closure.objects.iter().enumerate() {
         let rule = words::rule(answer, object.found_by, object.requester);
         let failed = answer.failed_before(index);
-        let failed = if failed == 0 { String::new() } else { format!(", {failed} in vain") };
+        let failed = if failed == 0 { String::new() } else { format!(", {failed} failed") };
         let tooltip = format!("{} [{rule}{failed}]", printable(&object.path));
         let style = match () {
             () if index == 0 => ", style=bold",
@@ -55,7 +55,7 @@ pub(super) fn graph(answer: &Resolution) -> String {
     text + "}\n"
 }
 
-/// A text as a quoted name; backslashes mean something to Graphviz, too.
+/// Quotes a name for DOT, where backslashes are escapes, too.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,4 +1,4 @@
-//! Every file that is tried in vain, in the order of the start.
+//! Every failed probe, in the order of the start.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::output::text::{counted, plain};
 pub(super) fn list(answer: &Resolution) -> String {
     let failed = &answer.closure.failed_probes;
     let program = printable(&answer.start.program);
-    let mut text = format!("{program} tries {} in vain\n", plain(&counted(failed.len() as u64, "file")));
+    let mut text = format!("{program}: {}\n", plain(&counted(failed.len() as u64, "failed probe")));
     let mut asked: Option<(usize, &[u8])> = None;
     for probe in failed {
         let now = (probe.requester, probe.needed.as_slice());
@@ -21,7 +21,7 @@ pub(super) fn list(answer: &Resolution) -> String {
             asked = Some(now);
             let name = harmless(&probe.needed);
             text.push_str(&format!(
-                "\n{name}, asked for by {}{}\n",
+                "\n{name}, requested by {}{}\n",
                 answer.file_name(probe.requester),
                 outcome(answer, now)
             ));
@@ -37,10 +37,10 @@ fn outcome(answer: &Resolution, (requester, needed): (usize, &[u8])) -> String {
     let mut requests = answer.closure.requests.iter();
     let request = requests.find(|request| request.requester == requester && request.needed == needed);
     match request.map(|request| request.object) {
-        Some(Some(object)) => format!(", in the end {}", printable(answer.path(object))),
+        Some(Some(object)) => format!(", finally {}", printable(answer.path(object))),
         Some(None) => ", not found".to_owned(),
         None => match &answer.closure.stopped {
-            Some(stopped) => format!(", and the start ends at {}", printable(Path::new(&stopped.path))),
+            Some(stopped) => format!(", and the start fails at {}", printable(Path::new(&stopped.path))),
             None => String::new(),
         },
     }

@@ -1,4 +1,4 @@
-//! The first screen: what is loaded and how it is found, then what is worth a look.
+//! The default report: what is loaded and by which rule, then anything unusual.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -17,13 +17,13 @@ use crate::output::style::HEADING;
 use crate::output::table::{Align, Table};
 use crate::output::text::{counted, cut, fact, fit, heading, list, name, number, omitted, plain, prose, table};
 
-/// Rows of a table, unless all are asked for.
+/// Maximum rows of a table without `--all`.
 const SOME: usize = 24;
 /// Columns for a name, and for a rule.
 const NAME: usize = 30;
 const RULE: usize = 32;
 
-/// The report on one program; `all` lists what is otherwise cut.
+/// The report on one program; `all` lists everything.
 pub(super) fn report(answer: &Resolution, all: bool) -> String {
     let program = printable(&answer.start.program);
     let title = format!("{HEADING}{}{HEADING:#}", cut(&program, 60));
@@ -47,20 +47,20 @@ fn summary(answer: &Resolution) -> String {
         return "is a loader itself: it loads nothing".to_owned();
     }
     if answer.start.kind == ProgramKind::Static {
-        return "is linked statically: it loads nothing, and nothing is searched".to_owned();
+        return "is a static program: it loads nothing".to_owned();
     }
     let loads = format!("loads {}", counted(answer.library_count() as u64, "library"));
     let needed = answer.closure.missing.iter().filter(|missing| !missing.preload).count();
     if answer.closure.stopped.is_some() {
-        return format!("does not start: {loads}, then one file ends it");
+        return format!("does not start: {loads}, then fails at one file");
     }
     if needed > 0 {
         return format!("does not start: {loads}, and {} cannot be found", counted(needed as u64, "name"));
     }
     match (answer.library_count(), answer.closure.failed_probes.len() as u64) {
         (0, _) => "loads no library".to_owned(),
-        (_, 0) => format!("{loads} and finds each at the first try"),
-        (_, failed) => format!("{loads} and tries {} in vain", counted(failed, "file")),
+        (_, 0) => format!("{loads} without failed probes"),
+        (_, failed) => format!("{loads} with {}", counted(failed, "failed probe")),
     }
 }
 
@@ -73,16 +73,16 @@ fn facts(answer: &Resolution) -> String {
         for probe in failed {
             *counts.entry(kind(probe.rule)).or_insert(0) += 1;
         }
-        text.push_str(&fact("in vain", &format!("{}: {}", counted(failed.len() as u64, "file"), by_rule(counts))));
+        text.push_str(&fact("failed", &format!("{}: {}", counted(failed.len() as u64, "probe"), by_rule(counts))));
     }
     text.push_str(&fact("calls", &calls(answer)));
     if let Some(problem) = &answer.start.surroundings.cache_problem {
         let path = answer.start.surroundings.cache_file.as_deref().map(printable).unwrap_or_default();
-        text.push_str(&fact("cache", &format!("{path} counts as empty: {}", harmless(problem.as_bytes()))));
+        text.push_str(&fact("cache", &format!("{path} is treated as empty: {}", harmless(problem.as_bytes()))));
     }
     if !failed.is_empty() && answer.is_complete() {
         let bind = command::of_ours_in_prose("bind", &answer.start.program);
-        text.push_str(&list("fix", &format!("`{bind}` lets every library be found at the first try")));
+        text.push_str(&list("fix", &format!("`{bind}` removes the failed probes")));
     }
     text
 }
@@ -115,7 +115,7 @@ fn rules(answer: &Resolution) -> String {
         }
     }
     if environment.secure {
-        parts.push("as a program that gains rights, which does not see these variables".to_owned());
+        parts.push("secure mode (ignores these variables)".to_owned());
     }
     parts.join(", ")
 }
@@ -135,7 +135,7 @@ fn by_rule(counts: BTreeMap<&'static str, usize>) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// What the search asks the kernel.
+/// System calls of the search.
 fn calls(answer: &Resolution) -> String {
     let found = answer.closure.requests.iter().filter(|request| request.opened.is_some()).count();
     let looks = &answer.closure.directory_probes;
@@ -146,25 +146,24 @@ fn calls(answer: &Resolution) -> String {
     let failed = answer.closure.failed_probes.len() as u64;
     if failed > 0 {
         let directories = counted(directories.len() as u64, "directory");
-        text = format!("{text}, {} in vain in {directories}", counted(failed, "open"));
+        text = format!("{text}, {} in {directories}", counted(failed, "failed open"));
     }
     if !looks.is_empty() {
         let absent = looks.iter().filter(|look| !look.exists).count();
         let looks = counted(looks.len() as u64, "look");
-        text =
-            format!("{text}, {looks} (stat) at directories and subfolders, {} of them absent", number(absent as u64));
+        text = format!("{text}, {looks} (stat) at directories, {} of them absent", number(absent as u64));
     }
     text
 }
 
 fn stopped(answer: &Resolution) -> String {
     let Some(stopped) = &answer.closure.stopped else { return String::new() };
-    let mut text = heading("The start ends", "");
+    let mut text = heading("The start fails", "");
     let asks = format!("{} needs {}", printable(answer.path(stopped.requester)), harmless(&stopped.needed));
     let path =
         if stopped.path.as_os_str().is_empty() { String::new() } else { format!("{}: ", printable(&stopped.path)) };
     text.push_str(&prose(&format!("{asks}; {path}{}", words::failure(&stopped.reason)), 2, 4));
-    text.push_str(&prose("What would be loaded after it is not known.", 2, 4));
+    text.push_str(&prose("The libraries after it are unknown.", 2, 4));
     text
 }
 
@@ -182,7 +181,7 @@ fn missing(answer: &Resolution) -> String {
         requesters.dedup();
         let is_preload = missing.iter().all(|missing| missing.preload);
         let who = if is_preload {
-            "preloaded, so that it is only warned about".to_owned()
+            "preloaded, so the loader only warns".to_owned()
         } else {
             format!("needed by {}", requesters.join(", "))
         };
@@ -194,7 +193,7 @@ fn missing(answer: &Resolution) -> String {
     text
 }
 
-/// Where a name was looked for.
+/// The searched directories by rule.
 pub(super) fn searched(answer: &Resolution, missing: &Missing) -> String {
     let mut places: Vec<(String, Vec<String>)> = Vec::new();
     for probe in answer.failed_for(missing.requester, &missing.needed) {
@@ -210,12 +209,12 @@ pub(super) fn searched(answer: &Resolution, missing: &Missing) -> String {
         places.into_iter().map(|(rule, directories)| format!("{rule} ({})", directories.join(", "))).collect();
     let is_path = missing.name_asked.contains(&b'/');
     if answer.start.surroundings.environment.cache.is_some() && !is_path {
-        places.push("the loader's cache has no such name".to_owned());
+        places.push("not in the loader's cache".to_owned());
     }
     if answer.closure.directory_probes.iter().any(|look| !look.exists) && !is_path {
-        places.push("directories that are not there were left out".to_owned());
+        places.push("missing directories were skipped".to_owned());
     }
-    if places.is_empty() { "nowhere: no directory is named".to_owned() } else { places.join("; ") }
+    if places.is_empty() { "nothing: no directory to search".to_owned() } else { places.join("; ") }
 }
 
 fn libraries(answer: &Resolution, all: bool) -> String {
@@ -228,7 +227,7 @@ fn libraries(answer: &Resolution, all: bool) -> String {
         ("", Align::Right),
         ("library", Align::Left),
         ("found by", Align::Left),
-        ("in vain", Align::Right),
+        ("failed", Align::Right),
         ("file", Align::Left),
     ]);
     for &index in objects.iter().take(shown) {
@@ -256,7 +255,7 @@ fn twice(answer: &Resolution) -> String {
     }
     for (object, names) in answer.other_names() {
         let names: Vec<String> = names.iter().map(|other| name(&harmless(other), 60)).collect();
-        let text = format!("{} is asked for as {}, too", printable(answer.path(object)), names.join(" and "));
+        let text = format!("{} is also requested as {}", printable(answer.path(object)), names.join(" and "));
         lines.push_str(&prose(&text, 2, 4));
     }
     if lines.is_empty() { lines } else { heading("Twice", "") + &lines }
@@ -268,7 +267,7 @@ fn late(answer: &Resolution, all: bool) -> String {
         return String::new();
     }
     let shown = if all { late.len() } else { late.len().min(8) };
-    let mut text = heading("Found late", "directories that come after others");
+    let mut text = heading("Found late", "directories searched after others");
     for late in late.iter().take(shown) {
         let line = format!(
             "{} ({}): {}, after {} in {}",
@@ -288,7 +287,7 @@ fn opened_later(answer: &Resolution, all: bool) -> String {
     let notes = &answer.notes;
     let mut text = String::new();
     if !notes.hints.is_empty() || !notes.unreadable.is_empty() {
-        text.push_str(&heading("Opened later", "what notes of the objects say; not part of the figures above"));
+        text.push_str(&heading("Opened later", "by the dlopen notes of the objects; not part of the figures above"));
         for hint in &notes.hints {
             text.push_str(&prose(&hint_line(answer, hint), 2, 4));
         }
@@ -298,7 +297,7 @@ fn opened_later(answer: &Resolution, all: bool) -> String {
     }
     if let Some(opened) = &answer.opened {
         let count = counted(opened.len() as u64, "shared object");
-        text.push_str(&heading("Seen later", &format!("{count} beyond the start, opened by the program itself")));
+        text.push_str(&heading("Seen later", &format!("{count} opened by the program after the start")));
         let shown = if all { opened.len() } else { opened.len().min(SOME) };
         for opened in opened.iter().take(shown) {
             text.push_str(&format!("  {}\n", fitted(&opened.path, 96)));

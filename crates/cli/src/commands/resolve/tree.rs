@@ -1,7 +1,7 @@
-//! Who needs whom, as a tree.
+//! The dependency tree.
 //!
-//! An object's own needs stand below the request that brought it in; where it is asked for again, it is one line with (*).
-//! So each object is opened up once, and cycles end.
+//! The dependencies of an object are below its first request; further requests are one line with (*). So each object is
+//! expanded once, and cycles end.
 
 use coldstart_app::resolve::Resolution;
 use coldstart_app::text::harmless;
@@ -43,7 +43,7 @@ pub(super) fn tree(answer: &Resolution) -> String {
     }
     if let Some(stopped) = &answer.closure.stopped {
         let what = format!("{} {}", harmless(&stopped.needed), printable(&stopped.path));
-        text.push_str(&format!("the start ends at {}: {}\n", what.trim_end(), words::failure(&stopped.reason)));
+        text.push_str(&format!("the start fails at {}: {}\n", what.trim_end(), words::failure(&stopped.reason)));
     }
     text
 }
@@ -55,7 +55,7 @@ fn request_line(answer: &Resolution, index: usize) -> String {
     match (request.object, request.found_by) {
         (Some(object), Some(rule)) if answer.brings_in(index) => {
             let failed = answer.failed_before(object);
-            let failed = if failed == 0 { String::new() } else { format!(", {failed} in vain") };
+            let failed = if failed == 0 { String::new() } else { format!(", {failed} failed") };
             let rule = words::rule(answer, rule, Some(request.requester));
             format!("{name} => {} [{rule}{failed}{preloaded}]", printable(answer.path(object)))
         }

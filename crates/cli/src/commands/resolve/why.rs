@@ -1,4 +1,4 @@
-//! The whole story of one library: who asked for it, what was tried, which rule found it.
+//! `--why`: who requested a library, the failed probes, and the rule that found it.
 
 use std::ffi::OsStr;
 
@@ -12,26 +12,26 @@ use crate::output::path::printable;
 use crate::output::style::HEADING;
 use crate::output::text::{counted, plain, prose};
 
-/// The story in sentences, and whether the start loads such a library.
+/// The report, and whether the start loads such a library.
 pub(super) fn story(answer: &Resolution, library: &OsStr) -> (String, bool) {
     let mentions = answer.mentions(library);
     let name = printable(library.as_ref());
     let mut text: String = mentions.objects.iter().map(|&index| of_object(answer, index)).collect();
     for missing in mentions.missing {
         let who = printable(answer.path(missing.requester));
-        text.push_str(&prose(&format!("{who} needs {}, which is not found.", harmless(&missing.needed)), 0, 2));
+        text.push_str(&prose(&format!("{who} needs {}, which was not found.", harmless(&missing.needed)), 0, 2));
         text.push_str(&tried(answer, missing.requester, &missing.needed));
         text.push_str(&prose(&format!("Searched: {}.", report::searched(answer, missing)), 2, 4));
     }
     if let Some(stopped) = mentions.stopped {
         let who = printable(answer.path(stopped.requester));
         let (file, reason) = (printable(&stopped.path), words::failure(&stopped.reason));
-        text.push_str(&prose(&format!("{who} needs {name}. {file}: {reason}. The start ends there."), 0, 2));
+        text.push_str(&prose(&format!("{who} needs {name}. {file}: {reason}. The start fails there."), 0, 2));
         text.push_str(&tried(answer, stopped.requester, &stopped.needed));
     }
     for hint in mentions.hints {
         let (who, priority) = (printable(answer.path(hint.object)), hint.entry.priority.name());
-        text.push_str(&prose(&format!("A note in {who} says that it may open it later ({priority})."), 0, 2));
+        text.push_str(&prose(&format!("{who} may open it later, by its dlopen note ({priority})."), 0, 2));
         let found = hint.alternatives.iter().filter(|alternative| OsStr::new(&alternative.soname) == library);
         for found in found.filter_map(|alternative| alternative.found.as_ref()).filter(|found| !found.is_loaded) {
             let (rule, place) = (harmless(found.rule.as_bytes()), printable(&found.path));
@@ -40,7 +40,7 @@ pub(super) fn story(answer: &Resolution, library: &OsStr) -> (String, bool) {
     }
     if text.is_empty() {
         let program = printable(&answer.start.program);
-        text = prose(&format!("{program} does not load {name}, and nothing that it loads asks for it."), 0, 2);
+        text = prose(&format!("{program} does not load {name}, and no object requests it."), 0, 2);
     }
     (text, !mentions.objects.is_empty())
 }
@@ -51,7 +51,7 @@ fn of_object(answer: &Resolution, index: usize) -> String {
     match (object.found_by, answer.brought_by(index)) {
         (FoundBy::Program, _) => text.push_str("  is the program itself\n"),
         (FoundBy::Interpreter, None) => {
-            text.push_str(&prose("is the program's loader; the kernel maps it before anything is searched.", 2, 4));
+            text.push_str(&prose("is the program's loader, mapped by the kernel before any search.", 2, 4));
         }
         (_, None) => {}
         (rule, Some(request)) => {
@@ -63,17 +63,17 @@ fn of_object(answer: &Resolution, index: usize) -> String {
     let chain = answer.chain(index);
     if chain.len() > 2 {
         let chain: Vec<String> = chain.into_iter().map(|object| answer.file_name(object)).collect();
-        text.push_str(&prose(&format!("The way to it: {}.", chain.join(either(" → ", " -> "))), 2, 4));
+        text.push_str(&prose(&format!("Needed through: {}.", chain.join(either(" → ", " -> "))), 2, 4));
     }
     if let Some(soname) = &object.facts.soname {
-        text.push_str(&prose(&format!("It calls itself {} (its soname).", harmless(soname)), 2, 4));
+        text.push_str(&prose(&format!("Its soname is {}.", harmless(soname)), 2, 4));
     }
     let later: Vec<&Request> = answer.later_requests(index).collect();
     if !later.is_empty() {
         let who: Vec<String> = later.iter().map(|request| answer.file_name(request.requester)).collect();
         let times = counted(later.len() as u64, "object");
-        let asks = if later.len() == 1 { "asks" } else { "ask" };
-        text.push_str(&prose(&format!("{times} {asks} for it once it is loaded: {}.", who.join(", ")), 2, 4));
+        let asks = if later.len() == 1 { "requests" } else { "request" };
+        text.push_str(&prose(&format!("{times} {asks} it again later: {}.", who.join(", ")), 2, 4));
     }
     text
 }
@@ -81,14 +81,14 @@ fn of_object(answer: &Resolution, index: usize) -> String {
 fn asked(answer: &Resolution, request: &Request) -> String {
     let name = harmless(&request.needed);
     let expanded = harmless(&request.name_asked);
-    let as_what = if expanded == name { String::new() } else { format!(", which becomes {expanded}") };
+    let as_what = if expanded == name { String::new() } else { format!(", expanded to {expanded}") };
     if request.preload {
         return format!("is preloaded as {name}{as_what}.");
     }
-    format!("was first asked for by {} as {name}{as_what}.", printable(answer.path(request.requester)))
+    format!("was first requested by {} as {name}{as_what}.", printable(answer.path(request.requester)))
 }
 
-/// What was tried in vain, one line for each file.
+/// Failed probes, one line for each file.
 fn tried(answer: &Resolution, requester: usize, needed: &[u8]) -> String {
     let lines: Vec<String> = answer
         .failed_for(requester, needed)
@@ -100,20 +100,20 @@ fn tried(answer: &Resolution, requester: usize, needed: &[u8]) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    format!("  {} in vain:\n{}", plain(&counted(lines.len() as u64, "try")), lines.concat())
+    format!("  {}:\n{}", plain(&counted(lines.len() as u64, "failed probe")), lines.concat())
 }
 
 fn found(answer: &Resolution, index: usize, rule: FoundBy, request: &Request) -> String {
     let place = printable(&answer.listed_directory(answer.path(index)));
     let words = words::rule(answer, rule, Some(request.requester));
     match rule {
-        FoundBy::Path => "The name holds a slash, so it is a path, and nothing was searched.".to_owned(),
+        FoundBy::Path => "The name contains a slash, so it is a path and was not searched.".to_owned(),
         FoundBy::LdSoCache => {
             let cache = answer.start.surroundings.cache_file.as_deref().map(printable).unwrap_or_default();
-            format!("The loader's cache {cache} names this file.")
+            format!("It is in the loader's cache {cache}.")
         }
-        FoundBy::DefaultDirectory => format!("It is in {place}, a directory that the loader searches by default."),
-        FoundBy::Interpreter => "It is the loader, which is there before anything is searched.".to_owned(),
+        FoundBy::DefaultDirectory => format!("It is in the default directory {place}."),
+        FoundBy::Interpreter => "It is the loader, mapped before any search.".to_owned(),
         _ => format!("It is in {place}, from {words}."),
     }
 }

@@ -1,4 +1,4 @@
-//! What the verbs that rewrite files share on the command line: from arguments to options, and how they end.
+//! Shared by the verbs that rewrite files: from arguments to options, and the exit.
 
 mod proof;
 mod refused;
@@ -24,7 +24,7 @@ pub(super) fn place(args: &PlaceArgs) -> PlaceOptions {
     PlaceOptions { output: args.output.clone(), force: args.force.force, in_place: args.in_place }
 }
 
-/// A file and where its result went: "`a.so` in place", "`a.so` into `b.so`".
+/// A file and the path of its result: "`a.so` in place", "`a.so` into `b.so`".
 pub(super) fn into_words(place: &Destination, task: &Task, result: &Path) -> String {
     let name = printable(&task.path);
     match place {
@@ -33,8 +33,7 @@ pub(super) fn into_words(place: &Destination, task: &Task, result: &Path) -> Str
     }
 }
 
-/// How a verb ends: prints what broke and, with `says_why`, why files that were named are left as they are, then what is left to
-/// say; and tells what to exit with.
+/// Ends a verb: prints errors and, with `says_why`, refusals of given files, then hints; returns the exit code.
 pub(super) fn finish<D>(
     verb: &str,
     done: Vec<(Task, Worked<D>)>,
@@ -50,13 +49,13 @@ pub(super) fn finish<D>(
         return exit;
     }
     output::note(&plain(&format!(
-        "stopped by a signal: {} not begun, all others are whole",
+        "stopped by a signal: {} not begun, all others complete",
         counted(not_begun, "file")
     )));
     exit.worse(Exit::Interrupted)
 }
 
-/// Hands over what broke, and tells whether a file that was named itself was refused; with `says_why`, says why.
+/// Prints errors, and returns whether a given file was refused; with `says_why`, prints why.
 fn complain<D>(verb: &str, done: Vec<(Task, Worked<D>)>, says_why: bool, complaints: &mut Complaints) -> Exit {
     let mut exit = Exit::Done;
     for (task, worked) in done {

@@ -1,4 +1,4 @@
-//! What a proof compared, in words.
+//! Text for what a proof compared.
 
 use coldstart_prove::Proof;
 

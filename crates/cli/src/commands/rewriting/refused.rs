@@ -1,4 +1,4 @@
-//! Refusals in words.
+//! Text for refusals.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::output::table::MAX_WIDTH;
 use crate::output::text::{counted, escaped, heading, prose};
 use crate::output::{self, style};
 
-/// Says why a file that was named is left as it is.
+/// Prints why a given file is refused.
 pub(in super::super) fn complain_refused(verb: &str, path: &Path, refused: &Refused) {
     let reason = escaped(&refused.reason);
     output::complain(&style::ERROR, "error", &format!("cannot {verb} `{}`: {reason}", printable(path)));
@@ -20,7 +20,7 @@ pub(in super::super) fn complain_refused(verb: &str, path: &Path, refused: &Refu
     }
 }
 
-/// The part of a text on many files that says which were refused, and why; nothing if none was.
+/// The section on refused files of a report on many files; empty if there are none.
 pub(in super::super) fn refused_part<D>(done: &[(Task, Worked<D>)], all: bool) -> String {
     let refused = done.iter().filter_map(|(task, worked)| Some((task.path.as_path(), worked.refused()?)));
     let reasons = refused_reasons(refused, all);
@@ -43,7 +43,7 @@ fn refused_reasons<'a>(refused: impl Iterator<Item = (&'a Path, &'a Refused)>, a
             let path = fitted(path, MAX_WIDTH / 2);
             text.push_str(&prose(&format!("`{path}`: {}", escaped(&refused.reason)), 4, 6));
         }
-        // One for all, if it is the same for all.
+        // One hint if it is the same for all.
         let hint = files.first().and_then(|(_, first)| first.hint.as_ref());
         if let Some(hint) = hint {
             text.push_str(&prose(&format!("hint: {hint}"), 4, 6));

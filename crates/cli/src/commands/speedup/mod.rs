@@ -1,4 +1,4 @@
-//! `coldstart speedup`: the whole story for one program: measure, see, fix, prove, measure again.
+//! `coldstart speedup`: record a program, apply fixes, prove them, and measure before and after.
 
 mod page;
 mod story;

@@ -1,4 +1,4 @@
-//! The story in words.
+//! The text report of `speedup`.
 
 use coldstart_app::speedup::{Step, Story};
 use coldstart_profile::measurement::{Comparison, Interval, StartState, Verdict};
@@ -9,7 +9,7 @@ use crate::output::table::{Align, Table};
 use crate::output::time::seconds;
 use crate::output::wrap::wrapped;
 
-/// The whole story, in at most 100 columns.
+/// The whole report, in at most 100 columns.
 pub(super) fn in_words(story: &Story) -> String {
     let mut text = machine_line(&story.measurement.machine);
     text.push_str(&wrapped(&format!("program: {}", story.command_line(0)), 0));
@@ -47,7 +47,7 @@ fn table(story: &Story) -> String {
     let mut text = table.render();
     text.push_str(&wrapped(
         &format!(
-            "limit: {} at {} MB/s, then a hot start; reading while the program computes can pass it",
+            "limit: {} at {} MB/s, then a hot start; reading in parallel with computing can be faster",
             size::bytes(story.bytes),
             story.bytes_per_second / 1_000_000
         ),
@@ -68,7 +68,7 @@ fn fix_in_words(story: &Story, command: usize, fix: &Step) -> String {
     }
     let proof = match (fix.proven, fix.unchecked.is_empty()) {
         (true, true) => "proven",
-        (true, false) => "proven as far as it can be",
+        (true, false) => "proven as far as possible",
         (false, _) => "NOT PROVEN",
     };
     text.push_str(&wrapped(&format!("{proof}: {}", fix.findings.join("; ")), 0));
@@ -77,12 +77,12 @@ fn fix_in_words(story: &Story, command: usize, fix: &Step) -> String {
     }
     let faster = story.comparison(command, story.cold).is_some_and(|found| found.verdict == Verdict::Faster);
     if faster && fix.proven {
-        // Not wrapped: it is there to be copied.
+        // Not wrapped, so that it can be copied.
         text.push_str(&format!("run from now on: {}\n", fix.command));
     } else if fix.proven {
-        text.push_str(&wrapped("nothing to change: no gain has been shown on this device", 0));
+        text.push_str(&wrapped("no change recommended: no gain shown on this device", 0));
     } else {
-        text.push_str(&wrapped("do not use it: the program is not the same with it", 0));
+        text.push_str(&wrapped("do not use it: the program behaves differently with it", 0));
     }
     text
 }

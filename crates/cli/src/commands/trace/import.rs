@@ -1,4 +1,4 @@
-//! `coldstart trace import`: from what `perf record` has recorded to a trace.
+//! `coldstart trace import`: convert a recording of `perf record` to a trace.
 
 use coldstart_app::kinds;
 use coldstart_app::trace::import;

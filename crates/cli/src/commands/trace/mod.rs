@@ -1,4 +1,4 @@
-//! `coldstart trace`: record what one start of a program really does, and show it.
+//! `coldstart trace`: record what one start of a program does, and show it.
 
 mod import;
 mod record;

@@ -1,7 +1,7 @@
-//! Recording: one start of a program, into a trace file.
+//! Record one start of a program into a trace file.
 //!
-//! The program's input and output are ours, as if we were not there, so nothing of ours goes to stdout unless JSON was asked
-//! for, and then the program's output is dropped.
+//! The program inherits the caller's stdin, stdout and stderr. So coldstart prints nothing to stdout except with `--json`,
+//! which drops the program's output.
 
 use coldstart_app::kinds;
 use coldstart_app::trace::record::{RecordOptions, default_path, record};
@@ -41,7 +41,7 @@ pub(super) fn run(args: &RecordArgs) -> Result<Exit, CliError> {
     Ok(exit(&trace.run, &args.waiting.ready))
 }
 
-/// The program's own code where its end was waited for, as if we were not there.
+/// The program's own exit code if the recording waited for its exit.
 fn exit(run: &Run, readiness: &Readiness) -> Exit {
     match (readiness, run.end) {
         (_, RunEnd::Interrupted) => Exit::Interrupted,

@@ -1,6 +1,6 @@
-//! `coldstart trace sql`: people's own questions to a trace.
+//! `coldstart trace sql`: SQL queries on a trace.
 
-use coldstart_app::trace::sql::{SCHEMA, answer, ask, csv_line, in_words};
+use coldstart_app::trace::sql::{SCHEMA, answer, ask, csv_line, value_text};
 use coldstart_launch::Interrupt;
 use coldstart_tracefile::{Answer, TraceFile, Value};
 use unicode_width::UnicodeWidthStr;
@@ -13,7 +13,7 @@ use crate::output::{self, json};
 
 /// The widest cell of the table, in columns; JSON and CSV have all of it.
 const WIDEST: usize = 60;
-/// Rows whose columns are aligned with each other: more would have to be kept until the last is there.
+/// Number of buffered rows with aligned columns.
 const ALIGNED: usize = 2000;
 /// Characters that are printed at once.
 const AT_ONCE: usize = 1 << 16;
@@ -59,7 +59,7 @@ impl Lines {
     }
 }
 
-/// A table for people, printed when enough rows are there to align them.
+/// A text table, printed in blocks of aligned rows.
 #[derive(Default)]
 struct Rows {
     names: Vec<String>,
@@ -75,7 +75,8 @@ impl Rows {
             Answer::Columns(names) => self.names = names.iter().map(|name| cut(&escaped(name), WIDEST)).collect(),
             Answer::Row(values) => {
                 let is_number = |value: &Value<'_>| matches!(value, Value::Integer(_) | Value::Real(_));
-                self.rows.push(values.iter().map(|value| (cut(&in_words(value), WIDEST), is_number(value))).collect());
+                self.rows
+                    .push(values.iter().map(|value| (cut(&value_text(value), WIDEST), is_number(value))).collect());
             }
         }
         if self.rows.len() >= ALIGNED { self.print() } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! `coldstart verify`: prove that a rewritten file is the same to a loader as what it was made from.
+//! `coldstart verify`: prove that a rewritten file is equivalent to its original for a loader.
 
 mod words;
 
@@ -23,16 +23,19 @@ pub(super) fn run(args: &VerifyArgs) -> Result<Exit, CliError> {
         tell(args, &verdict)?;
         // Without --against, that is the answer.
         if let (Some(Identity::Changed { change }), Some(_)) = (&verdict.identity, &args.against) {
-            output::note(&escaped(&format!("`{}` is not as coldstart wrote it: {change}", printable(&args.output))));
+            output::note(&escaped(&format!(
+                "`{}` is changed after coldstart wrote it: {change}",
+                printable(&args.output)
+            )));
         }
         output::print(&verdict.search.as_ref().map(words::search).unwrap_or_default())?;
         let starts = verdict.starts.as_ref();
         output::print(&starts.map(|starts| words::starts(starts, &args.waiting)).unwrap_or_default())?;
         if starts.is_some_and(Starts::reached_limit) {
-            output::hint("`--ready WHEN` says when it counts as started; `--time-limit SECONDS` waits longer for it");
+            output::hint("set the readiness condition with `--ready WHEN`, or wait longer with `--time-limit SECONDS`");
         } else if !verdict.same && verdict.is_bound {
             let status = command::of_ours("status", [args.output.as_os_str()]);
-            output::hint(&format!("`{status}` tells what has changed since it was bound"));
+            output::hint(&format!("`{status}` shows the changes since it was bound"));
         }
     }
     Ok(if verdict.same { Exit::Done } else { Exit::No })
@@ -57,19 +60,19 @@ fn tell(args: &VerifyArgs, verdict: &Verdict) -> Result<(), CliError> {
     let name = printable(&args.output);
     let other = match args.against.as_deref() {
         Some(path) => format!("`{}`", printable(path)),
-        None => "what its note restores".to_owned(),
+        None => "its restored original".to_owned(),
     };
     if let Some(proof) = &verdict.proof {
-        let text = prose(&format!("`{name}` is the same to a loader as {other}"), 0, 2);
+        let text = prose(&format!("`{name}` is equivalent to {other} for a loader"), 0, 2);
         output::print(&(text + &fact("proof", &proof_words(proof))))?;
     }
     if let Some(difference) = &verdict.difference {
-        let text = prose(&format!("`{name}` is not the same to a loader as {other}"), 0, 2);
+        let text = prose(&format!("`{name}` is not equivalent to {other} for a loader"), 0, 2);
         output::print(&(text + &fact("what", &escaped(&difference.message))))?;
     }
     if let Some(refused) = &verdict.refusal {
         let mut refused = refused.clone();
-        let against = "`--against FILE` compares with a file that was kept".to_owned();
+        let against = "use `--against FILE` with a kept original".to_owned();
         refused.hint = Some(refused.hint.map_or(against.clone(), |hint| format!("{hint}; {against}")));
         complain_refused("verify", &args.output, &refused);
     }

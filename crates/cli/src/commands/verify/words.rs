@@ -1,4 +1,4 @@
-//! What was found out about a bound program, in words.
+//! The text report on a bound program.
 
 use coldstart_app::verify::{CountedUntil, Search, Start, Starts};
 use coldstart_launch::Readiness;
@@ -20,7 +20,7 @@ pub(super) fn search(search: &Search) -> String {
             };
             let place = number(parting.place as u64);
             let (before, after) = (path(&parting.before), path(&parting.after));
-            format!("number {place} is {before} for the original and {after} for the bound program")
+            format!("position {place} is {before} in the original and {after} in the bound program")
         }
     };
     let mut text = fact("loads", &order);
@@ -30,10 +30,10 @@ pub(super) fn search(search: &Search) -> String {
     if let Some(after) = search.failed_probes_after {
         let stray = match search.stray_probes.first() {
             None => String::new(),
-            Some(path) => format!("; not foreseen: `{}` and {} more", printable(path), search.stray_probes.len() - 1),
+            Some(path) => format!("; not predicted: `{}` and {} more", printable(path), search.stray_probes.len() - 1),
         };
         let probes = format!(
-            "{} fail before, {} after, {} of them in search for variants of the first library{stray}",
+            "{} fail before, {} after, {} of them for variants of the first library{stray}",
             counted(search.failed_probes_before as u64, "probe"),
             number(after as u64),
             number(search.variant_probes_after as u64)
@@ -44,7 +44,7 @@ pub(super) fn search(search: &Search) -> String {
         text.push_str(&fact("audit", &status::changed(change)));
     }
     if let Some(misled) = search.misled.first() {
-        let there = if misled.is_there { "" } else { ", which is not there" };
+        let there = if misled.is_there { "" } else { ", which does not exist" };
         let more = match search.misled.len() - 1 {
             0 => String::new(),
             more => format!("; and {}", counted(more as u64, "other answer")),
@@ -53,13 +53,13 @@ pub(super) fn search(search: &Search) -> String {
         let (asks, answer) = (printable(&misled.requester), printable(&misled.answer));
         text.push_str(&fact(
             "answers",
-            &format!("`{asks}` asks for `{name}` and is sent to `{answer}`{there}; the original loads `{was}`{more}"),
+            &format!("`{asks}` requests `{name}` and gets `{answer}`{there}; the original loads `{was}`{more}"),
         ));
     }
     text
 }
 
-/// What the starts did.
+/// The report on the starts.
 pub(super) fn starts(starts: &Starts, waiting: &WaitingArgs) -> String {
     let mut rows = Table::new(&[
         ("start", Align::Left),
@@ -97,17 +97,14 @@ pub(super) fn starts(starts: &Starts, waiting: &WaitingArgs) -> String {
     let same = match (&starts.parting, &starts.before) {
         (Some(parting), _) => escaped(parting),
         (None, Some(_)) => {
-            "the real loader maps the same objects and runs the same initialisers in the same order".to_owned()
+            "the loader maps the same objects and runs the same initialisers in the same order".to_owned()
         }
         (None, None) => String::new(),
     };
     text.push_str(&fact("loader", &same));
     if let Some(path) = starts.stray_probes.first() {
         let count = counted(starts.stray_probes.len() as u64, "probe");
-        text.push_str(&fact(
-            "probes",
-            &format!("{count} failed that should not have, the first for `{}`", printable(path)),
-        ));
+        text.push_str(&fact("probes", &format!("{count} failed unexpectedly, the first for `{}`", printable(path))));
     }
     if starts.after.counted_until == CountedUntil::EntryPoint {
         text.push_str(&fact("calls", "counted up to the program's entry point"));
@@ -116,13 +113,13 @@ pub(super) fn starts(starts: &Starts, waiting: &WaitingArgs) -> String {
     if starts.relocates_slower() {
         text.push_str(&fact(
             "cost",
-            "every run of the bound program took longer for relocation than any of the original",
+            "relocation took longer in every run of the bound program than in any run of the original",
         ));
     }
     text
 }
 
-/// What the time limit has left out; nothing when both were done before.
+/// The effect of the time limit; empty if both finished before.
 fn limit(starts: &Starts, waiting: &WaitingArgs) -> String {
     if !starts.reached_limit() {
         return String::new();
@@ -145,7 +142,7 @@ fn limit(starts: &Starts, waiting: &WaitingArgs) -> String {
                 (None, _) => format!("the bound program {state} after {seconds}, and was"),
             };
             format!(
-                "{who} stopped; only what the loader did until then is compared, not their end or the cost of relocation"
+                "{who} stopped; the comparison covers the loader up to then, not the exit or the cost of relocation"
             )
         }
     }

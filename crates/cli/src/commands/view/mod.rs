@@ -1,7 +1,7 @@
 //! `coldstart view`: a trace as a page, a picture, another viewer's file, tables, or text.
 //!
-//! What is asked for is checked as a whole before anything is read or written, so that a slip in the last of several files does
-//! not come out after the first was made.
+//! The whole request is checked before anything is read or written, so that an error in the last of several files is found
+//! before the first is written.
 
 mod terminal;
 
@@ -35,7 +35,7 @@ pub(super) fn run(args: &ViewArgs) -> Result<Exit, CliError> {
     let view = View::read(options)?;
     let done = all(args, &asked, &view, &wanted, &interrupt);
     match done {
-        // Whatever broke, it broke because we were told to end. That is how serving ends, too, and then all is well.
+        // Errors after a signal are ignored. A signal is also the normal end of serving.
         Err(_) if interrupt.signal().is_some() => Ok(Exit::Interrupted),
         Ok(()) if interrupt.signal().is_some() && !args.open => Ok(Exit::Interrupted),
         done => done.map(|()| Exit::Done),
@@ -92,7 +92,7 @@ fn all(args: &ViewArgs, asked: &Asked, view: &View, wanted: &Wanted, interrupt: 
         output::print(&format!("{}\n", served.address()))?;
     }
     served.open(&Terminal);
-    output::report("the page is there until Ctrl-C\n");
+    output::report("serving the page; end with Ctrl-C\n");
     served.run(interrupt)
 }
 
@@ -114,7 +114,7 @@ fn one(
     written.map(|written| Written { bytes: size, ..written }).ok_or_else(|| CliError::new("nothing was written"))
 }
 
-/// Says what is left to say.
+/// Prints the remaining notes.
 fn finish(args: &ViewArgs, outcome: &ViewOutcome) -> Result<(), CliError> {
     for caveat in &outcome.caveats {
         output::note(&output::text::escaped(caveat));

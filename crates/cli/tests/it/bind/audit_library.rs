@@ -83,7 +83,7 @@ fn a_path_edited_in_it_is_noticed() {
     // The loader follows it.
     assert_eq!(tree.start(&[]), "100 2 3\n");
     let said = is_noticed(&tree, "audit-library-replaced");
-    assert!(said.contains("another table") && said.contains("/two/libfirst.so"), "{said}");
+    assert!(said.contains("table for another program") && said.contains("/two/libfirst.so"), "{said}");
     let (_, report) = tree.json(&["verify", "bin/app", "--json"]);
     let misled = &report["search"]["misled"][0];
     assert_eq!((&misled["library"], &misled["is_there"]), (&"libfirst.so".into(), &true.into()), "{misled}");
@@ -146,11 +146,11 @@ fn unbind_removes_only_what_was_written_for_this_program() {
     let tree = bound(&[]);
     std::fs::remove_file(tree.at(LIBRARY)).unwrap();
     let text = unbound(&tree);
-    assert!(text.contains("was gone already"), "{text}");
+    assert!(text.contains("was already gone"), "{text}");
     // That of another program stands there.
     let (tree, other) = (bound(&[]), bound(&[]));
     copy(&other.at(LIBRARY), &tree.at(LIBRARY));
-    assert!(is_noticed(&tree, "audit-library-replaced").contains("another table"));
+    assert!(is_noticed(&tree, "audit-library-replaced").contains("table for another program"));
     assert!(unbound(&tree).contains("stays"));
     assert!(bytes(&tree.at(LIBRARY)) == bytes(&other.at(LIBRARY)));
     // A link to the very content.
@@ -219,7 +219,7 @@ fn who_else_may_write_to_it_is_told() {
         let told = caution(&tree);
         assert_eq!((&told["kind"], &told["by"]), (&"audit-library-writable".into(), &by.into()), "{mode:o}");
         let (exit, _, stderr) = tree.said(&["status", "bin/app"]);
-        assert!(exit == 0 && stderr.contains("may write to"), "{stderr}");
+        assert!(exit == 0 && stderr.contains("can write to"), "{stderr}");
         permit(path, if path == &library { 0o644 } else { 0o755 });
     }
     // In a sticky directory no other user can replace it.

@@ -26,7 +26,7 @@ fn after(tool: &[&str]) -> Option<(Tree, [i32; 3], String)> {
 fn another_search_path_is_told() {
     let Some((tree, codes, said)) = after(&["patchelf", "--set-rpath", "/nowhere"]) else { return };
     assert_eq!(codes, [1, 1, 1], "{said}");
-    assert!(said.contains("edited by others") && said.contains("DT_RUNPATH"), "{said}");
+    assert!(said.contains("edited by another tool") && said.contains("DT_RUNPATH"), "{said}");
     // Neither `unbind` nor binding it anew loses the new path, and nothing says that it should be bound anew.
     assert!(!tree.at("plain").exists() && !said.contains("--rebind"), "{said}");
     let edited = bytes(&tree.app());
@@ -50,7 +50,7 @@ fn stripped_it_still_works_and_says_what_it_was() {
     let Some((tree, codes, said)) = after(&["llvm-strip", "-s"]) else { return };
     assert_eq!(tree.start(&[]), PRINTED);
     assert_eq!(codes, [1, 1, 1], "{said}");
-    assert!(said.contains("holds no edit of coldstart") && said.contains("--against"), "{said}");
+    assert!(said.contains("was not edited by coldstart") && said.contains("--against"), "{said}");
 }
 
 #[test]
@@ -64,8 +64,8 @@ fn advice_names_the_verb_that_helps() {
     tree.done(&["pack", "--in-place", "bin/app"]);
     for words in [&["bind", "--rebind"][..], &["unbind"]] {
         let (exit, _, stderr) = tree.said(&[words, &["--in-place", "bin/app"]].concat());
-        assert!(exit == 1 && stderr.contains("the last edit in it is packing"), "{stderr}");
-        assert!(stderr.contains("hint: `coldstart unpack --in-place FILE` takes that back first"), "{stderr}");
+        assert!(exit == 1 && stderr.contains("its last edit is packing"), "{stderr}");
+        assert!(stderr.contains("hint: `coldstart unpack --in-place FILE` undoes that first"), "{stderr}");
     }
     tree.done(&["unpack", "--in-place", "bin/app"]);
     let (exit, _, stderr) = tree.said(&["unpack", "--in-place", "bin/app"]);
@@ -78,7 +78,7 @@ fn without_the_note_nothing_is_known() {
     let Some((tree, codes, said)) = after(&["objcopy", "--remove-section=.note.coldstart"]) else { return };
     assert_eq!(tree.start(&[]), PRINTED);
     assert_eq!(codes, [1, 1, 1], "{said}");
-    assert!(said.contains("holds no edit of coldstart"), "{said}");
+    assert!(said.contains("was not edited by coldstart"), "{said}");
     // Bound again as any program, it is as good.
     let before = bytes(&tree.app());
     let (exit, stdout, stderr) = tree.said(&["bind", "--in-place", "bin/app", "--farm", "links", "--anyway"]);

@@ -86,7 +86,7 @@ fn links_that_were_gone_already_are_not_said_to_be_removed() {
     std::fs::remove_dir_all(tree.at("bin/.app.libs")).unwrap();
     let unbound = || tree.done(&["unbind", "--in-place", "bin/app"]).split_whitespace().collect::<Vec<_>>().join(" ");
     let text = unbound();
-    assert!(text.contains("was gone already") && !text.contains("was removed"), "{text}");
+    assert!(text.contains("was already gone") && !text.contains("was removed"), "{text}");
     tree.bind(&[]);
     assert!(unbound().contains("was removed"));
 }

@@ -97,7 +97,7 @@ fn several_files_are_told_apart() {
     tree.bind(&[]);
     let (exit, text, stderr) = tree.said(&["status", "bin/app", "one/libfirst.so", "nothing"]);
     assert_eq!(exit, 2, "{text}{stderr}");
-    assert!(text.contains("holds no edit of coldstart") && stderr.contains("nothing"), "{text}{stderr}");
+    assert!(text.contains("was not edited by coldstart") && stderr.contains("nothing"), "{text}{stderr}");
     assert_eq!(tree.said(&["status", "bin/app", "one/libfirst.so"]).0, 1);
     assert_eq!(tree.said(&["status", "one/libfirst.so"]).0, 1);
 }

@@ -118,7 +118,7 @@ fn what_was_packed_after_it_was_bound_is_proven_and_started() {
     }
     // A difference before the last edit is a difference, too.
     let (exit, text, _) = tree.said(&["verify", "bin/app", "--against", "one/libfirst.so"]);
-    assert!(exit == 1 && text.contains("is not the same"), "{text}");
+    assert!(exit == 1 && text.contains("is not equivalent"), "{text}");
     std::fs::remove_file(tree.at("bin/.app.libs/libsecond.so")).unwrap();
     assert_eq!(tree.said(&["verify", "--run", "--runs", "1", "bin/app"]).0, 1);
 }
@@ -143,7 +143,7 @@ fn what_cannot_be_read_or_started_is_told() {
     tree.bind(&[]);
     assert_eq!(tree.said(&["verify", "bin/app", "--against", "nothing"]).0, 2);
     let (exit, text, _) = tree.said(&["verify", "bin/app", "--against", "one/libfirst.so"]);
-    assert!(exit == 1 && text.contains("is not the same"), "{text}");
+    assert!(exit == 1 && text.contains("is not equivalent"), "{text}");
     super::scene::permit(&tree.app(), 0o644);
     let (exit, _, stderr) = tree.said(&["verify", "--run", "bin/app"]);
     assert!(exit == 2 && stderr.contains("no execute permission"), "{stderr}");

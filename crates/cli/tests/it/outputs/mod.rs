@@ -167,7 +167,7 @@ fn no_output_is_written_twice() {
     ];
     for (verb, words) in twice {
         let output = Output { verb, words, ..OUTPUTS[0] };
-        Scene::new().refuses(&output, "to", &["--force"], "is to be written twice");
+        Scene::new().refuses(&output, "to", &["--force"], "is given twice as output");
     }
 }
 

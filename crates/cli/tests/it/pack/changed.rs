@@ -17,7 +17,7 @@ fn what_was_appended_is_not_lost() {
     library(&original, POINTERS);
     std::fs::copy(&original, &packed).unwrap();
     done(directory.path(), &["pack", "--in-place", "a.so"]);
-    assert!(done(directory.path(), &["status", "a.so"]).contains("as coldstart wrote it"));
+    assert!(done(directory.path(), &["status", "a.so"]).contains("unchanged since coldstart wrote it"));
     append(&packed, b"PAYLOAD");
     let appended = bytes(&packed);
     for arguments in [&["unpack", "--in-place", "a.so"][..], &["unpack", "a.so", "-o", "out.so"]] {
@@ -92,7 +92,7 @@ fn what_was_stripped_is_told() {
     }
     let (code, _, stderr) = said(directory.path(), &["verify", "b.so", "--against", "a.so"]);
     assert_eq!(code, 1, "{stderr}");
-    assert!(stderr.contains("not as coldstart wrote it") && stderr.contains("removed sections"), "{stderr}");
+    assert!(stderr.contains("changed after coldstart wrote it") && stderr.contains("removed sections"), "{stderr}");
     let (code, report) = json(directory.path(), &["verify", "b.so", "--against", "a.so", "--json"]);
     assert_eq!((code, &report["identity"]["state"]), (1, &"changed".into()), "{report}");
     let (code, stdout, _) = said(directory.path(), &["status", "b.so"]);

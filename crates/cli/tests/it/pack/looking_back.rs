@@ -12,7 +12,7 @@ fn what_differs_is_said() {
     done(directory.path(), &["pack", "a.so", "-o", "b.so"]);
     let (code, stdout, stderr) = said(directory.path(), &["verify", "b.so", "--against", "other.so"]);
     assert_eq!((code, stderr.as_str()), (1, ""));
-    assert!(stdout.starts_with("`b.so` is not the same to a loader as `other.so`"), "{stdout}");
+    assert!(stdout.starts_with("`b.so` is not equivalent to `other.so` for a loader"), "{stdout}");
     let (code, report) = json(directory.path(), &["verify", "b.so", "--against", "other.so", "--json"]);
     assert_eq!((code, &report["same"]), (1, &false.into()));
     assert!(report["difference"]["what"].is_string(), "{report}");

@@ -19,8 +19,8 @@ fn one_file_is_packed_into_another_and_comes_back() {
     --- stdout
     packed `a.so` into `b.so`: [N], [N] less ([N])
       tables  [N] of relocation records become [N] of RELR and [N] of others; [N] relative ones packed
-      room  a segment ends [N] earlier in the file; addresses are as before
-      edits  DT_RELR, its size and its entries' size stand where the dynamic table had the count of relative relocations and spare entries; GLIBC_ABI_DT_RELR is needed, so that older loaders refuse it
+      room  a segment ends [N] earlier in the file; addresses are unchanged
+      edits  DT_RELR, DT_RELRSZ and DT_RELRENT replace the count of relative relocations and spare entries in the dynamic table; a dependency on GLIBC_ABI_DT_RELR makes older loaders refuse it
       proof  [N] of memory with [N] relocated words at [N] addresses, [N] symbols, [N] other relocations, [N] sections, [N] note, [N] unwind entries: the same
       undo  `coldstart unpack b.so` restores the original
       time  [TIME]: plan [TIME], write [TIME], prove [TIME], flush [TIME], rename [TIME]
@@ -35,7 +35,7 @@ fn one_file_is_packed_into_another_and_comes_back() {
     $ coldstart verify b.so
     exit: zero
     --- stdout
-    `b.so` is the same to a loader as what its note restores
+    `b.so` is equivalent to its restored original for a loader
       proof  [N] of memory with [N] relocated words at [N] addresses, [N] symbols, [N] other relocations, [N] sections, [N] note, [N] unwind entries: the same
     --- stderr
     ")
@@ -66,7 +66,7 @@ fn what_is_packed_already_is_left_or_copied() {
     $ coldstart pack --in-place a.so
     exit: zero
     --- stdout
-    nothing to pack in `a.so`: it was packed by coldstart already
+    nothing to pack in `a.so`: already packed by coldstart
     --- stderr
     ");
     assert_eq!((bytes(&path), path.metadata().unwrap().ino()), (packed.clone(), inode));
@@ -74,7 +74,7 @@ fn what_is_packed_already_is_left_or_copied() {
     $ coldstart pack a.so -o b.so
     exit: zero
     --- stdout
-    nothing to pack in `a.so`: it was packed by coldstart already; copied unchanged into `b.so`
+    nothing to pack in `a.so`: already packed by coldstart; copied unchanged into `b.so`
     --- stderr
     ");
     assert_eq!(bytes(&directory.path().join("b.so")), packed);
@@ -130,7 +130,7 @@ fn links_lead_to_the_file_that_is_rewritten_and_other_names_keep_the_old_one() {
     std::fs::hard_link(&real, directory.path().join("other.so")).unwrap();
     let (code, _, stderr) = said(directory.path(), &["pack", "--in-place", "libx.so"]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stderr.contains("`libx.so` is a symbolic link; `"), "{stderr}");
+    assert!(stderr.contains("`libx.so` is a symbolic link; its target `"), "{stderr}");
     assert!(stderr.contains("has 1 other name, which keeps the old content"), "{stderr}");
     assert!(directory.path().join("libx.so").is_symlink() && is_packed(&real));
     assert_eq!(bytes(&directory.path().join("other.so")), before);

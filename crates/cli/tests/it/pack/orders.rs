@@ -90,14 +90,14 @@ fn what_could_not_be_unpacked_is_not_packed_in_place_by_chance() {
     }
     assert!(bytes(&path) == odd);
     let beside = done(directory.path(), &["pack", "a.so", "-o", "b.so"]);
-    assert!(beside.contains("cannot be unpacked: what restores the original"), "{beside}");
+    assert!(beside.contains("cannot be unpacked: the undo data"), "{beside}");
     let (code, _, stderr) = said(directory.path(), &["unpack", "b.so", "-o", "c.so"]);
     assert!(code == 1 && stderr.contains("exceeded a quarter") && !stderr.contains("--no-undo"), "{stderr}");
     done(directory.path(), &["pack", "--in-place", "--keep-original", "kept.so", "a.so"]);
     assert!(bytes(&directory.path().join("kept.so")) == odd);
     std::fs::write(&path, &odd).unwrap();
     let asked = done(directory.path(), &["pack", "--in-place", "--no-undo", "a.so"]);
-    assert!(asked.contains("as asked for with `--no-undo`"), "{asked}");
+    assert!(asked.contains("cannot be unpacked (`--no-undo`)"), "{asked}");
     let (code, _, stderr) = said(directory.path(), &["unpack", "--in-place", "a.so"]);
     assert!(code == 1 && stderr.contains("it was packed with `--no-undo`"), "{stderr}");
 }

@@ -19,16 +19,16 @@ fn where_the_result_goes_must_be_said() {
     exit: two
     --- stdout
     --- stderr
-    error: it is not said where the result goes
-    hint: `pack` rewrites no file in place without being told: say -o OUT or --in-place; --dry-run only says what would be done
+    error: no output given
+    hint: `pack` does not rewrite in place by default: use -o OUT or --in-place; --dry-run only prints the plan
     ");
     insta::assert_snapshot!(conversation(directory.path(), &["unpack", "a.so"]), @r"
     $ coldstart unpack a.so
     exit: two
     --- stdout
     --- stderr
-    error: it is not said where the result goes
-    hint: `unpack` rewrites no file in place without being told: say -o OUT or --in-place
+    error: no output given
+    hint: `unpack` does not rewrite in place by default: use -o OUT or --in-place
     ");
     for arguments in [
         &["pack", "a.so", "-o", "b.so", "--in-place"][..],
@@ -90,14 +90,14 @@ fn what_cannot_be_read_or_written_is_an_error() {
     for (arguments, expected) in [
         (&["pack", "missing.so", "-o", "b.so"][..], "cannot open `missing.so`"),
         (&["pack", "pipe", "-o", "b.so"], "cannot open `pipe`: it is a FIFO, not a regular file"),
-        (&["pack", "a.so", "-o", "a.so"], "the result would lie over its original `a.so`"),
-        (&["pack", "a.so", "-o", "folder/../a.so"], "the result would lie over its original `a.so`"),
-        (&["pack", "a.so", "-o", "link.so"], "the result would lie over its original `a.so`"),
+        (&["pack", "a.so", "-o", "a.so"], "the result would replace its original `a.so`"),
+        (&["pack", "a.so", "-o", "folder/../a.so"], "the result would replace its original `a.so`"),
+        (&["pack", "a.so", "-o", "link.so"], "the result would replace its original `a.so`"),
         (&["pack", "a.so", "-o", "pipe"], "cannot write `pipe`: it is not a regular file"),
         (&["pack", "a.so", "-o", &format!("{}/coldstart.so", coldstart_host::process::ALL)], "/proc"),
         (&["pack", "a.so", "-o", "no/such/folder/b.so"], "no/such/folder"),
-        (&["pack", "a.so", "folder", "-o", "link.so"], "`link.so` is no directory"),
-        (&["pack", "folder", "-o", "folder"], "`folder` is what is walked"),
+        (&["pack", "a.so", "folder", "-o", "link.so"], "`link.so` is not a directory"),
+        (&["pack", "folder", "-o", "folder"], "the output directory `folder` is also an input"),
         (&["pack", "a.so", "./a.so", "-o", "folder"], "would both be `folder/a.so`"),
         (&["verify", "missing.so"], "cannot read `missing.so`"),
         (&["verify", "a.so", "--against", "pipe"], "cannot read `pipe`"),

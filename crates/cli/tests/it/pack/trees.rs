@@ -30,7 +30,7 @@ fn of_a_tree_only_packed_files_are_written_by_their_place_in_it() {
       `root/bin/static`: it is a program at a fixed address; only shared libraries and
       position-independent programs have relative relocations
     --- stderr
-    note: passed over [N] debug file, told by their names
+    note: skipped [N] debug file by name
     ")
     });
     let out = directory.path().join("out");
@@ -102,7 +102,7 @@ fn a_tree_is_packed_in_place_and_comes_back() {
     assert_eq!(files_below(&directory.path().join("kept")), ["lib/deep/libb.so", "lib/liba.so.1"]);
     assert!(is_packed(&root.join("lib/liba.so.1")) && is_packed(&root.join("lib/deep/libb.so")));
     let text = done(directory.path(), &["unpack", "--in-place", "root"]);
-    assert!(text.starts_with("restored 2 files; passed over "), "{text}");
+    assert!(text.starts_with("restored 2 files; skipped "), "{text}");
     let after: Vec<Vec<u8>> = files_below(&root).iter().map(|file| bytes(&root.join(file))).collect();
     assert!(before == after);
 }

@@ -74,7 +74,7 @@ pub(crate) fn conversation(mut command: Command) -> String {
 fn stable_line(line: &str) -> Option<String> {
     let is_of_this_machine = line.starts_with("note: metadata pages of") || line.starts_with("and ");
     // Some kernels take unused pages back at once (DAMON), and the command reads them again.
-    if is_of_this_machine || line.contains("had left memory again before the check") {
+    if is_of_this_machine || line.contains("were evicted again before the check") {
         return None;
     }
     let words: Vec<&str> = line.split_whitespace().collect();

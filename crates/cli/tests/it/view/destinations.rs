@@ -27,9 +27,9 @@ fn names_of_tables_do_not_collide() {
     place.add("after.coldtrace", &scene::trace());
     for (first, second) in [("z.csv", "z-other.csv"), ("z-other.csv", "z.csv")] {
         let words = ["after.coldtrace", "-o", first, "-o", second];
-        refuses(&place, &words, &["`z-other-touches.csv` is to be written twice"]);
+        refuses(&place, &words, &["`z-other-touches.csv` is given twice as output"]);
     }
-    refuses(&place, &["-o", "z.csv", "-o", "./z.csv"], &["is to be written twice"]);
+    refuses(&place, &["-o", "z.csv", "-o", "./z.csv"], &["is given twice as output"]);
     // What stands for several tables is not written itself.
     place.done(&["app.coldtrace", "-o", "z.csv", "-o", "z-other.csv"]);
     assert!(place.path("z-touches.csv").is_file() && place.path("z-other-touches.csv").is_file());

@@ -85,7 +85,7 @@ fn an_unknown_ending_is_refused_before_anything_is_made() {
         (&["-o", "a.html", "--format", "firefox"], "-o OUT.json"),
         (&["-o", "a.html", "--table", "files"], "-o OUT.csv"),
         (&["-o", "a.csv", "--table", "nothing"], "there are touches, "),
-        (&["-o", "a.csv", "--table", "changes"], "between two traces"),
+        (&["-o", "a.csv", "--table", "changes"], "requires two traces"),
         (&["--json"], "add -o OUT"),
     ] {
         let output = place.run(&[&["app.coldtrace"], words].concat());

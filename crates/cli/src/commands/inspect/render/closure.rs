@@ -1,4 +1,4 @@
-//! A program with all that it loads: what the whole start costs, and which file is worth the work.
+//! A program with all it loads: the cost of the whole start, and the most worthwhile files.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,26 +15,26 @@ use crate::output::size::{bytes, grouped};
 use crate::output::style::HEADING;
 use crate::output::table::{Align, MAX_WIDTH, Table};
 
-/// The most worthwhile findings listed, unless all are asked for.
+/// Maximum number of listed findings without `--all`.
 const SOME_FINDINGS: usize = 12;
-/// Columns for how an object was found, and for who needs it.
+/// Columns for an object's rule and its requester.
 const FOUND: usize = 18;
 /// Columns for the name of a file with a finding.
 const FILE: usize = 26;
 
-/// The report on one closure; `all` lists what is otherwise cut.
+/// The report on one closure; `all` lists everything.
 pub(in super::super) fn closure(survey: &Survey, closure: &ProgramClosure, all: bool) -> String {
     let inspected: HashMap<&Path, &Inspected> =
         survey.objects.iter().map(|object| (object.path.as_path(), object)).collect();
     let objects: Vec<&Inspected> =
         closure.objects.iter().filter_map(|loaded| inspected.get(loaded.path.as_path()).copied()).collect();
-    let mut text = format!("{HEADING}{}{HEADING:#} and all that it loads\n", fitted(&closure.path, MAX_WIDTH - 22));
+    let mut text = format!("{HEADING}{}{HEADING:#} and all it loads\n", fitted(&closure.path, MAX_WIDTH - 22));
     text.push_str(&cost(closure));
     text.push_str(&worthwhile(closure, &objects, all));
     let of_objects = objects.iter().flat_map(|object| &object.inspection.findings);
     text.push_str(&by_kind(of_objects.chain(&closure.findings), "times"));
     if !closure.findings.is_empty() {
-        text.push_str(&heading("Findings about the whole", ""));
+        text.push_str(&heading("Findings on the whole program", ""));
         for finding in &closure.findings {
             text.push_str(&findings::detail_of_program(finding, &closure.path));
         }
@@ -50,7 +50,7 @@ fn cost(closure: &ProgramClosure) -> String {
         (
             "relocates",
             format!(
-                "{}, by tables of {}; {} are packed already",
+                "{}, by tables of {}; {} are already packed",
                 counted(totals.relocations, "word"),
                 size(totals.relocation_bytes),
                 number(totals.packed_relocations)
@@ -91,14 +91,14 @@ fn probes(closure: &ProgramClosure) -> String {
         return "needs no library".to_owned();
     }
     if closure.failed_probes == 0 {
-        return "finds every library at the first try".to_owned();
+        return "no failed probes".to_owned();
     }
     let mut rules: Vec<(&String, &u64)> = closure.failed_probes_by_rule.iter().collect();
     rules.sort_by_key(|(rule, count)| (Reverse(**count), *rule));
     let rules: Vec<String> =
         rules.into_iter().map(|(rule, count)| format!("{} by {}", number(*count), name(rule, 40))).collect();
     let behind = if rules.is_empty() { String::new() } else { format!(": {}", rules.join(", ")) };
-    format!("in vain for {}{behind}", counted(closure.failed_probes, "file"))
+    format!("{}{behind}", counted(closure.failed_probes, "failed probe"))
 }
 
 /// The findings over all files together, each with its file.
@@ -145,7 +145,7 @@ fn file_name<P: AsRef<Path> + ?Sized>(path: &P) -> &Path {
     path.file_name().map_or(path, Path::new)
 }
 
-/// The objects in the order of loading.
+/// The objects in load order.
 fn listed(closure: &ProgramClosure, inspected: &HashMap<&Path, &Inspected>, all: bool) -> String {
     let shown = if all { closure.objects.len() } else { closure.objects.len().min(SOME) };
     let mut rows = Table::new(&[
@@ -171,7 +171,7 @@ fn listed(closure: &ProgramClosure, inspected: &HashMap<&Path, &Inspected>, all:
         ]);
     }
     fit(&mut rows, |row, room| closure.objects.get(row).map_or_else(String::new, |loaded| fitted(&loaded.path, room)));
-    let mut text = heading("In the order of loading", &counted(closure.objects.len() as u64, "object"));
+    let mut text = heading("In load order", &counted(closure.objects.len() as u64, "object"));
     text.push_str(&table(&rows));
     text.push_str(&omitted(shown, closure.objects.len(), "them"));
     text

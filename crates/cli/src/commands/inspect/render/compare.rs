@@ -1,4 +1,4 @@
-//! Two sets of figures side by side: what was before, what is now, and which findings came and went.
+//! Two sets of figures side by side: before, after, and the changed findings.
 
 use coldstart_inspect::{Figure, Figures, FindingKind};
 
@@ -10,7 +10,7 @@ use crate::output::table::{Align, Table};
 /// Columns for each of the two names.
 const NAME: usize = 44;
 
-/// Compares what was inspected with the other, which counts as "before". Names are fit to be shown.
+/// Compares an inspection with another one, used as "before". Names are already escaped.
 pub(in super::super) fn compare(
     name: &str,
     figures: &Figures,
@@ -68,7 +68,7 @@ fn table(changed: &[&(Figure, Figure)]) -> String {
     rows.render()
 }
 
-/// The change in tenths of a hundredth, rounded towards zero so that nothing is overstated.
+/// The change in tenths of a percent, rounded towards zero so that it is not overstated.
 fn relative(before: u64, after: u64) -> String {
     if before == 0 {
         return "new".to_owned();

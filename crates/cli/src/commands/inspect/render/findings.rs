@@ -1,4 +1,4 @@
-//! Findings: first a table for the reader with no time, then each with where, why and what to do.
+//! Findings: first a summary table, then each with place, reason and fix.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::output::table::{Align, Table};
 /// The ranked table of findings, most worthwhile first.
 pub(super) fn overview(findings: &[Finding]) -> String {
     if findings.is_empty() {
-        return heading("No findings", "nothing in this file costs a start more than it must, as far as is known here");
+        return heading("No findings", "no known avoidable start-up cost in this file");
     }
     let summary = format!("{}, the most worthwhile fix first", counted(findings.len() as u64, "finding"));
     let mut text = heading("What could be better", &summary);
@@ -53,11 +53,11 @@ pub(super) fn detail(finding: &Finding) -> String {
     detail_with(finding, words::fix)
 }
 
-/// The same about a program with all it loads: the fix is the command for this program.
+/// The same for a program with all it loads: the fix is the command for this program.
 pub(super) fn detail_of_program(finding: &Finding, program: &Path) -> String {
     let of_ours = |verb| command::of_ours_in_prose(verb, program);
     detail_with(finding, |fix| match fix {
-        Fix::Verb("bind") => format!("`{}`; `{}` tells each probe", of_ours("bind --in-place"), of_ours("resolve")),
+        Fix::Verb("bind") => format!("`{}`; `{}` lists each probe", of_ours("bind --in-place"), of_ours("resolve")),
         Fix::Verb("ldcache") => format!("`{}`", of_ours("ldcache write --closure")),
         fix => words::fix(fix),
     })
@@ -88,7 +88,7 @@ fn saves(finding: &Finding) -> String {
 fn full_saving(finding: &Finding) -> String {
     let saving = words::saving(&finding.saves);
     if saving.is_empty() {
-        return "cannot be told from the file".to_owned();
+        return "unknown from the file alone".to_owned();
     }
     match finding.certainty {
         Certainty::Counted => format!("{saving} (counted in the file)"),
@@ -98,7 +98,7 @@ fn full_saving(finding: &Finding) -> String {
     }
 }
 
-/// The first fix that can be had now, in few words.
+/// The first available fix, in short form.
 pub(super) fn first_fix(finding: &Finding, columns: usize) -> String {
     let fix: Option<&Fix> = finding.fixes.iter().find(|fix| words::is_available(fix)).or(finding.fixes.first());
     fix.map_or_else(String::new, |fix| cut_end(&words::short_fix(fix), columns))

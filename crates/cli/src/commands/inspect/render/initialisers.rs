@@ -1,4 +1,4 @@
-//! Functions that run before the program's own, in their order.
+//! Initialisers, in order of execution.
 
 use coldstart_inspect::{Initialiser, Initialisers, ObjectKind};
 
@@ -7,7 +7,7 @@ use super::words;
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 
-/// Functions listed, unless all are asked for.
+/// Maximum number of listed functions without `--all`.
 const SOME: usize = 10;
 
 /// Totals, and the functions in running order.
@@ -23,13 +23,10 @@ pub(super) fn initialisers(initialisers: &Initialisers, kind: ObjectKind, all: b
     }
     if initialisers.ignored_preinit_entries > 0 {
         let entries = counted(initialisers.ignored_preinit_entries, "entry");
-        text.push_str(&fact("ignored", &format!("{entries} of DT_PREINIT_ARRAY, which only programs have run")));
+        text.push_str(&fact("ignored", &format!("{entries} of DT_PREINIT_ARRAY, which loaders ignore in libraries")));
     }
     if initialisers.empty_entries > 0 {
-        text.push_str(&fact(
-            "empty",
-            &format!("{} that name no function", counted(initialisers.empty_entries, "entry")),
-        ));
+        text.push_str(&fact("empty", &format!("{} without a function", counted(initialisers.empty_entries, "entry"))));
     }
     for problem in &initialisers.problems {
         text.push_str(&fact("problem", &escaped(problem)));
@@ -57,10 +54,7 @@ fn summary(initialisers: &Initialisers, kind: ObjectKind) -> String {
             0 => "none".to_owned(),
             jumps => format!("{} over {}", number(jumps), size(totals.backward_jump_bytes)),
         };
-        text.push_str(&format!(
-            "; from one to the next {} forwards, jumps back: {back}",
-            size(totals.forward_jump_bytes)
-        ));
+        text.push_str(&format!("; {} forward to the next, jumps back: {back}", size(totals.forward_jump_bytes)));
     }
     text
 }
@@ -93,7 +87,7 @@ fn list(functions: &[Initialiser], all: bool) -> String {
     text
 }
 
-/// How far the function lies behind (+) or before (-) the one that ran before it.
+/// The distance of the function after (+) or before (-) the previous one.
 fn jump(before: Option<u64>, at: Option<u64>) -> String {
     match (before, at) {
         (Some(before), Some(at)) if at >= before => format!("+{}", bytes(at - before)),
@@ -102,7 +96,7 @@ fn jump(before: Option<u64>, at: Option<u64>) -> String {
     }
 }
 
-/// Its name, else where it is.
+/// Its name, or else its address.
 fn called(function: &Initialiser) -> String {
     match (&function.name, function.address) {
         (Some(name), _) => name.clone(),

@@ -1,4 +1,4 @@
-//! How a file is laid out: its segments, and one line for each fact about it.
+//! The layout of a file: its segments, and one line for each fact.
 
 use coldstart_inspect::layout::{HashChains, HashTables, Layout, LoadSegment, Special, ZeroFill};
 use unicode_width::UnicodeWidthStr;
@@ -8,7 +8,7 @@ use super::{loader_names, words};
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 
-/// Segments listed, unless all are asked for; few files have more than five.
+/// Maximum number of listed segments without `--all`; few files have more than five.
 const SOME_SEGMENTS: usize = 16;
 /// The widest name of a variable, in columns.
 const NAME: usize = 60;
@@ -92,13 +92,13 @@ fn zero_fill(zeros: &ZeroFill) -> String {
             "{start}; {} at the end of page {} of the file are cleared before anything runs{}",
             counted(zeros.cleared_bytes, "byte"),
             number(page),
-            if zeros.shared_page_is_relocated { "; relocation changes that page anyway" } else { "" }
+            if zeros.shared_page_is_relocated { "; relocation writes to that page anyway" } else { "" }
         ),
     }
 }
 
 fn dynamic(layout: &Layout) -> String {
-    let Some(dynamic) = &layout.dynamic else { return "no dynamic table: a static program".to_owned() };
+    let Some(dynamic) = &layout.dynamic else { return "no dynamic table: static program".to_owned() };
     let flags = dynamic.segment_flags.as_ref().map(|flags| format!(" ({})", escaped(flags))).unwrap_or_default();
     format!(
         "at offset {:#x}, page {} of the file{flags}; {}, {} to spare; {}",
@@ -113,11 +113,11 @@ fn dynamic(layout: &Layout) -> String {
 fn relro(layout: &Layout) -> String {
     match &layout.relro {
         None if layout.dynamic.is_none() => String::new(),
-        None => "none: what relocation changes stays writable".to_owned(),
+        None => "none: relocated data stays writable".to_owned(),
         Some(relro) => {
             let end = match (relro.ends_on_page_boundary, relro.unprotected_bytes) {
                 (true, _) | (_, 0) => String::new(),
-                (_, left) => format!("; the last {} stay writable, since they end inside a page", size(left)),
+                (_, left) => format!("; the last {} stay writable, because they end inside a page", size(left)),
             };
             format!("{} from address {:#x}{end}", size(relro.bytes), relro.address)
         }
@@ -127,12 +127,12 @@ fn relro(layout: &Layout) -> String {
 fn hash(tables: &HashTables) -> String {
     let mut text = String::new();
     if let Some(gnu) = &tables.gnu {
-        let chains = gnu.chains.as_ref().map(chains).unwrap_or_else(|| "chains that cannot be read".to_owned());
+        let chains = gnu.chains.as_ref().map(chains).unwrap_or_else(|| "unreadable chains".to_owned());
         text.push_str(&fact("GNU hash", &format!("{} at offset {:#x}: {chains}", size(gnu.bytes), gnu.file_offset)));
-        // A table without symbols has a filter that lets nothing pass.
+        // The filter of a table without symbols passes nothing.
         if gnu.bloom_set_share > 0.0 {
             let filter = format!(
-                "{}, {} of its bits set; it lets {} of absent names pass",
+                "{}, {} of its bits set; it passes {} of absent names",
                 size(gnu.bloom_bytes),
                 share(gnu.bloom_set_share),
                 share(gnu.bloom_false_positives)
@@ -141,8 +141,8 @@ fn hash(tables: &HashTables) -> String {
         }
     }
     if let Some(sysv) = &tables.sysv {
-        let chains = sysv.chains.as_ref().map(chains).unwrap_or_else(|| "chains that cannot be read".to_owned());
-        let unused = if tables.unused_bytes > 0 { "; nobody reads it beside the GNU one" } else { "" };
+        let chains = sysv.chains.as_ref().map(chains).unwrap_or_else(|| "unreadable chains".to_owned());
+        let unused = if tables.unused_bytes > 0 { "; unused, because of the GNU hash table" } else { "" };
         let content = format!("{} at offset {:#x}: {chains}{unused}", size(sysv.bytes), sysv.file_offset);
         text.push_str(&fact("old hash", &content));
     }
@@ -154,7 +154,7 @@ fn chains(chains: &HashChains) -> String {
         return "no symbols".to_owned();
     }
     format!(
-        "{} in {}, the longest chain {}, {:.1} comparisons for one that is there",
+        "{} in {}, the longest chain {}, {:.1} comparisons for a present symbol",
         counted(chains.symbols, "symbol"),
         counted(chains.buckets, "bucket"),
         number(chains.longest_chain),
@@ -162,7 +162,7 @@ fn chains(chains: &HashChains) -> String {
     )
 }
 
-/// A share from 0 to 1 in hundredths, with a decimal where it is small.
+/// A share from 0 to 1 in percent, with a decimal if it is small.
 fn share(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 10.0 { format!("{percent:.1}\u{a0}%") } else { format!("{percent:.0}\u{a0}%") }
@@ -178,7 +178,7 @@ fn alignment(layout: &Layout) -> String {
         parts.push("huge pages of 2\u{a0}MiB can hold its code".to_owned());
     }
     if !alignment.loads_with_64_kib_pages {
-        // Why not is said by the finding, on machines that have such kernels.
+        // The finding has the reason, on architectures with such kernels.
         parts.push("not for kernels with pages of 64\u{a0}KiB".to_owned());
     }
     parts.join("; ")
@@ -202,11 +202,11 @@ fn special(special: &Special) -> String {
             "{} of read-only memory, on {}{}",
             counted(written.words, "word"),
             counted(written.pages, "page"),
-            if written.is_marked { "" } else { "; the file does not say so, and the loader may crash" }
+            if written.is_marked { "" } else { "; without DT_TEXTREL, so the loader may crash" }
         );
         text.push_str(&fact("TEXTREL", &content));
     } else if written.is_marked {
-        text.push_str(&fact("TEXTREL", "the file says that it changes read-only memory, and does not"));
+        text.push_str(&fact("TEXTREL", "set, but no relocation is in read-only memory"));
     }
     let copied = &special.copy_relocations;
     if copied.count > 0 {
@@ -225,12 +225,12 @@ fn special(special: &Special) -> String {
     }
     text.push_str(&fact("stack", words::stack(special.stack).unwrap_or_default()));
     if special.has_static_tls {
-        text.push_str(&fact("TLS", "static thread-local storage, which only fits in at the start"));
+        text.push_str(&fact("TLS", "static thread-local storage, guaranteed to fit only at the start"));
     }
     if special.chosen_functions > 0 || special.indirect_function_symbols > 0 {
         let parts = [
-            (special.chosen_functions, "pointer", "chosen by code at the start"),
-            (special.indirect_function_symbols, "function", "of this kind among the dynamic symbols"),
+            (special.chosen_functions, "pointer", "resolved by code at the start (IRELATIVE)"),
+            (special.indirect_function_symbols, "function", "of this type (IFUNC) among the dynamic symbols"),
         ];
         let parts = parts.into_iter().filter(|(count, ..)| *count > 0);
         let parts: Vec<String> = parts.map(|(count, noun, what)| format!("{} {what}", counted(count, noun))).collect();

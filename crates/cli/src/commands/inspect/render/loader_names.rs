@@ -1,4 +1,4 @@
-//! Names that the loader works with: libraries, search paths, versions.
+//! Names used by the loader: libraries, search paths, versions.
 
 use coldstart_inspect::layout::{LoaderNames, Versions};
 use unicode_width::UnicodeWidthStr;
@@ -6,16 +6,16 @@ use unicode_width::UnicodeWidthStr;
 use super::text::{counted, escaped, fact, list, name, number};
 use crate::output::table::MAX_WIDTH;
 
-/// Names of libraries listed, unless all are asked for.
+/// Maximum number of listed library names without `--all`.
 const SOME_NAMES: usize = 24;
-/// Directories of a long search path listed, unless all are asked for.
+/// Maximum number of listed directories of a search path without `--all`.
 const SOME_DIRECTORIES: usize = 6;
 /// The widest name of a library or a version, in columns.
 const NAME: usize = 60;
 /// The widest name of the object itself and of its loader.
 const PATH: usize = 400;
 
-/// What the object is called, what it needs, and where that is looked for.
+/// The object's soname, needed libraries and search path.
 pub(super) fn names(names: &LoaderNames, all: bool) -> String {
     let mut text = String::new();
     let optional = |text: &Option<String>, columns| text.as_ref().map(|text| name(text, columns)).unwrap_or_default();
@@ -36,7 +36,7 @@ pub(super) fn names(names: &LoaderNames, all: bool) -> String {
     text
 }
 
-/// A search path as it stands; one that is longer than a line as a list of its directories.
+/// A search path; if longer than a line, as a list of directories.
 fn search_path(path: &str, all: bool) -> String {
     let shown = escaped(path);
     if shown.width() <= MAX_WIDTH - 20 {
@@ -48,7 +48,7 @@ fn search_path(path: &str, all: bool) -> String {
     format!("{}: {listed}", counted(directories.len() as u64, "directory"))
 }
 
-/// Versions of symbols, by the library that they are needed of.
+/// Needed symbol versions, by library.
 pub(super) fn versions(versions: &Versions, all: bool) -> String {
     let limit = if all { usize::MAX } else { SOME_NAMES };
     let mut parts = Vec::new();
@@ -64,7 +64,7 @@ pub(super) fn versions(versions: &Versions, all: bool) -> String {
     parts.join("; ")
 }
 
-/// The first of many things in words.
+/// The first of many items, and the number of the others.
 fn some<T>(things: &[T], limit: usize, words: impl Fn(&T) -> String) -> String {
     let listed: Vec<String> = things.iter().take(limit).map(words).collect();
     match things.len().saturating_sub(limit) {

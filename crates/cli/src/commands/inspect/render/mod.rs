@@ -1,6 +1,6 @@
-//! How the results are shown: the report on one object, tables of many, a closure, a comparison, a picture.
+//! Text output: the report on one object, tables of many, a closure, a comparison, a picture.
 //!
-//! Nothing is computed here that JSON does not have; these files only choose, order and word it.
+//! Nothing is computed here that is not in JSON; these files only select, sort and format.
 
 mod closure;
 mod compare;

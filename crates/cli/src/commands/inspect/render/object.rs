@@ -1,4 +1,4 @@
-//! The report on one object. What could be better comes first; the figures that it rests on follow.
+//! The report on one object: findings first, then the figures behind them.
 
 use coldstart_app::inspect::Inspected;
 use coldstart_inspect::{Figures, Inspection};
@@ -9,7 +9,7 @@ use crate::output::path::fitted;
 use crate::output::style::HEADING;
 use crate::output::table::MAX_WIDTH;
 
-/// Everything about one object; `all` lists what is otherwise cut.
+/// Everything about one object; `all` lists everything.
 pub(in super::super) fn object(inspected: &Inspected, all: bool) -> String {
     let Inspection { object, parts, findings } = &inspected.inspection;
     let mut text = format!("{HEADING}{}{HEADING:#}\n", fitted(&inspected.path, MAX_WIDTH));
@@ -45,7 +45,7 @@ fn what_it_is(inspection: &Inspection) -> String {
     text
 }
 
-/// What a start pays, in a sentence.
+/// The costs at each start, as a sentence.
 fn cost(figures: &Figures) -> String {
     let parts = [
         (figures.relocations, "word relocated", "words relocated"),
@@ -61,9 +61,5 @@ fn cost(figures: &Figures) -> String {
     if figures.read_requests > 0 {
         parts.push(format!("from a cold cache {} (modelled)", counted(figures.read_requests, "read request")));
     }
-    if parts.is_empty() {
-        "a start pays nothing for it".to_owned()
-    } else {
-        format!("each start: {}", parts.join(", "))
-    }
+    if parts.is_empty() { "no cost at start".to_owned() } else { format!("each start: {}", parts.join(", ")) }
 }

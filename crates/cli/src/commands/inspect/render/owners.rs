@@ -1,4 +1,4 @@
-//! Whom the relocated words belong to.
+//! The owners of the relocated words.
 
 use coldstart_inspect::{Owner, Owners};
 
@@ -7,7 +7,7 @@ use super::words;
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 
-/// Pointer tables listed, unless all are asked for.
+/// Maximum number of listed pointer tables without `--all`.
 const SOME_TABLES: usize = 5;
 
 /// Owners of the relocated words, and the largest tables of pointers.
@@ -16,19 +16,19 @@ pub(super) fn owners(owners: &Owners, all: bool) -> String {
     if words_in_all == 0 {
         return String::new();
     }
-    let how_well = [(owners.inferred(), "are told by their shape alone"), (owners.untold.count, "cannot be told")];
+    let how_well = [(owners.inferred(), "are inferred from their shape"), (owners.untold.count, "are unknown")];
     let how_well: Vec<String> = how_well
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, how)| format!("{} {how}", share(count, words_in_all)))
         .collect();
-    let mut text = heading("What the relocated words are", &how_well.join(", "));
+    let mut text = heading("Relocated words by owner", &how_well.join(", "));
     let mut rows = Table::new(&[
         ("owner", Align::Left),
         ("words", Align::Right),
         ("share", Align::Right),
         ("with symbol", Align::Right),
-        ("told by", Align::Left),
+        ("known from", Align::Left),
     ]);
     for owner in owners.counts.iter().filter(|owner| owner.count > 0) {
         rows.row(vec![

@@ -1,4 +1,4 @@
-//! Two directories or closures object by object: which of them changed, came or went. Objects are paired by file name.
+//! Two directories or closures object by object: changed, new and missing ones. Objects are paired by file name.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ impl Pair<'_> {
     }
 }
 
-/// The objects that differ, those with the largest change first; empty when there is only one on each side.
+/// The objects that differ, largest change first; empty if there is only one on each side.
 pub(in super::super) fn pairs(survey: &Survey, other: &Survey, all: bool) -> String {
     if survey.objects.len() <= 1 && other.objects.len() <= 1 {
         return String::new();
@@ -67,20 +67,20 @@ pub(in super::super) fn pairs(survey: &Survey, other: &Survey, all: bool) -> Str
     }
     let twice = before_twice.max(after_twice);
     if twice > 0 {
-        let names = format!("not paired: {}, which more than one object has", counted(twice, "name"));
+        let names = format!("not paired: {}, shared by several objects", counted(twice, "name"));
         text.push_str(&format!("\n{}", prose(&names, 0, 2)));
     }
     text
 }
 
-/// Objects by file name; nothing where several have the name.
+/// Objects by file name, without duplicate names.
 type ByName<'a> = BTreeMap<&'a OsStr, Option<(&'a Path, Figures)>>;
 
 fn on_side<'a>(objects: &ByName<'a>, name: &OsStr) -> Option<(&'a Path, Figures)> {
     objects.get(name).copied().flatten()
 }
 
-/// Objects by file name, and how many names several of them have; those are not told apart.
+/// Objects by file name, and the number of duplicate names, which are not paired.
 fn by_name(survey: &Survey) -> (ByName<'_>, u64) {
     let mut objects = BTreeMap::new();
     let mut twice = 0;
@@ -131,7 +131,7 @@ fn rows(pairs: &[Pair<'_>], shown: usize) -> Table {
     rows
 }
 
-/// By how much a figure changed; `=` when it did not.
+/// The change of a figure; `=` if unchanged.
 fn change(before: u64, after: u64, show: fn(u64) -> String) -> String {
     match after.cmp(&before) {
         std::cmp::Ordering::Equal => "=".to_owned(),

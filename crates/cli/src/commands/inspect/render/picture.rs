@@ -1,4 +1,4 @@
-//! `--svg`: the largest objects, as the picture takes them.
+//! `--svg`: the picture of the largest objects.
 
 use std::cmp::Reverse;
 

@@ -30,7 +30,7 @@ pub(super) fn reads(reads: &LoaderReads) -> String {
         ("read", Align::Right),
         ("step of the loader", Align::Left),
     ]);
-    // Steps that find all in memory that those before have read have nothing to say.
+    // Steps without reads of their own are omitted.
     let steps: Vec<_> = reads.steps.iter().filter(|step| step.new_pages > 0 || step.requests > 0).collect();
     for step in &steps {
         let (first, last) = (grouped(step.first_page), grouped(step.last_page));

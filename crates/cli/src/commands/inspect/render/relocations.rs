@@ -8,10 +8,10 @@ use crate::output::table::{Align, Table};
 
 /// Columns of a relocation type's name; the longest that is defined has 28.
 const TYPE_COLUMNS: usize = 32;
-/// Types listed, unless all are asked for.
+/// Maximum number of listed types without `--all`.
 const SOME_TYPES: usize = 8;
 
-/// Less waste than this, in bytes, is not worth a table.
+/// Minimum waste for a table, in bytes.
 const WORTH_A_TABLE: u64 = 1000;
 
 /// Everything about relocations.
@@ -20,7 +20,7 @@ pub(super) fn relocations(relocations: &Relocations, file_bytes: u64, all: bool)
         return heading("Relocations", "none");
     }
     let summary = format!(
-        "{} to change before the program starts; the tables that say so take {}, {} of the file",
+        "{} to relocate before the program starts; their tables take {}, {} of the file",
         counted(relocations.count, "word"),
         size(relocations.bytes),
         share(relocations.bytes, file_bytes)
@@ -34,7 +34,7 @@ pub(super) fn relocations(relocations: &Relocations, file_bytes: u64, all: bool)
         ("packing", packing(relocations)),
         ("order", order(relocations)),
         ("memory", memory(relocations)),
-        ("reading", format!("the tables lie in {} of the file", counted(relocations.table_pages, "page"))),
+        ("reading", format!("the tables are in {} of the file", counted(relocations.table_pages, "page"))),
         ("symbols", symbols(&relocations.references)),
         ("own", own_symbols(&relocations.references)),
     ] {
@@ -63,7 +63,7 @@ fn tables(relocations: &Relocations, file_bytes: u64) -> String {
             bytes(facts.bytes),
             plain(&share(facts.bytes, file_bytes)),
             format!("{:#x}", facts.file_offset),
-            if facts.has_addends { "in the records" } else { "in the changed words" }.to_owned(),
+            if facts.has_addends { "in the records" } else { "in the relocated words" }.to_owned(),
         ]);
     }
     if let Some(packed) = &relocations.packed {
@@ -73,7 +73,7 @@ fn tables(relocations: &Relocations, file_bytes: u64) -> String {
             bytes(packed.bytes),
             plain(&share(packed.bytes, file_bytes)),
             String::new(),
-            "in the changed words".to_owned(),
+            "in the relocated words".to_owned(),
         ]);
     }
     table(&rows)
@@ -120,7 +120,7 @@ fn by_type(relocations: &Relocations, all: bool) -> String {
     table(&rows)
 }
 
-/// As the tables of 2010 had it: what the form of the records wastes, and its share of them.
+/// Bytes wasted by the record format, and their share.
 fn waste(waste: &Waste) -> String {
     if waste.bytes < WORTH_A_TABLE {
         return String::new();
@@ -131,8 +131,8 @@ fn waste(waste: &Waste) -> String {
         ("share of records", Align::Right),
     ]);
     for (what, wasted) in [
-        ("addends, which the changed word could hold", waste.addend_bytes),
-        ("symbol fields of records without symbol", waste.symbol_bytes),
+        ("addends that fit in the relocated word", waste.addend_bytes),
+        ("symbol fields of records without a symbol", waste.symbol_bytes),
         ("types in four bytes instead of one", waste.type_bytes),
         ("together", waste.bytes),
     ] {
@@ -147,7 +147,7 @@ fn packing(relocations: &Relocations) -> String {
     let packing: &Packing = &relocations.packing;
     let mut parts = Vec::new();
     if let Some(packed) = &relocations.packed {
-        parts.push(format!("{} packed already, in {}", counted(packed.count, "word"), size(packed.bytes)));
+        parts.push(format!("{} already packed, in {}", counted(packed.count, "word"), size(packed.bytes)));
     }
     if packing.packable_count > 0 {
         parts.push(format!(
@@ -160,9 +160,9 @@ fn packing(relocations: &Relocations) -> String {
     }
     for (count, reason) in [
         (packing.odd, "at odd addresses, which RELR cannot hold"),
-        (packing.repeated, "of words that are changed twice, which cannot be packed"),
+        (packing.repeated, "of words that are relocated twice, which cannot be packed"),
         (packing.not_writable, "in memory that is not writable, which cannot be packed"),
-        (packing.unexpected_in_place, "whose word holds something else already"),
+        (packing.unexpected_in_place, "of words that are not empty"),
     ] {
         if count > 0 {
             parts.push(format!("{} {reason}", number(count)));
@@ -179,7 +179,7 @@ fn order(relocations: &Relocations) -> String {
     let longest = counted(runs.longest_run, "word");
     let adjacent = match runs.adjacent_in_table {
         0 => String::new(),
-        records => format!("; {} on the word right behind that of the one before", counted(records, "record")),
+        records => format!("; {} on the word right after the previous one", counted(records, "record")),
     };
     format!("{} without a gap, the longest of {longest}{adjacent}", counted(runs.runs, "run"))
 }
@@ -196,8 +196,8 @@ fn memory(relocations: &Relocations) -> String {
         number(dirtied.writable_file_pages.max(dirtied.pages))
     )];
     for (count, what) in [
-        (dirtied.relro_pages, "read-only afterwards"),
-        (dirtied.relative_only_pages, "changed by relative relocations alone"),
+        (dirtied.relro_pages, "read-only after relocation"),
+        (dirtied.relative_only_pages, "changed by relative relocations only"),
     ] {
         if count > 0 {
             parts.push(format!("{} {what}", number(count)));
@@ -235,5 +235,5 @@ fn own_symbols(references: &References) -> String {
     if own.is_empty() {
         return String::new();
     }
-    format!("{} to symbols that it exports itself, so that others can replace them", own.join(", "))
+    format!("{} to its own exported symbols, which others can interpose", own.join(", "))
 }

@@ -1,4 +1,4 @@
-//! Many objects: which of them are worth the work, what they cost together, and what was passed over.
+//! Many objects: the most worthwhile ones, total costs, and skipped files.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use crate::output::path::fitted;
 use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, MAX_WIDTH, Table};
 
-/// Objects listed, unless all are asked for.
+/// Maximum number of listed objects without `--all`.
 pub(super) const SOME: usize = 40;
 
-/// All objects in a table, their findings and what was passed over; `all` lists what is otherwise cut.
+/// All objects in a table, their findings and skipped files; `all` lists everything.
 pub(in super::super) fn several(survey: &Survey, all: bool) -> String {
     let mut text = summary(survey);
     if !survey.objects.is_empty() {
@@ -41,7 +41,7 @@ fn summary(survey: &Survey) -> String {
     heading("Inspected", &summary).trim_start_matches('\n').to_owned()
 }
 
-/// By what mending them would save, then by path.
+/// Sorted by saving, then by path.
 fn ranked(objects: &[Inspected]) -> Vec<&Inspected> {
     let mut ranked: Vec<&Inspected> = objects.iter().collect();
     ranked.sort_by_cached_key(|object| (Reverse(worth(&object.inspection.findings)), object.path.clone()));
@@ -92,7 +92,7 @@ fn objects(survey: &Survey, all: bool) -> String {
     table(&rows)
 }
 
-/// Each kind of finding: how many have it, what all its fixes save, and how to mend it.
+/// Each kind of finding: its count, the total saving, and the fix.
 pub(super) fn by_kind<'a>(findings: impl Iterator<Item = &'a Finding>, of: &'static str) -> String {
     let mut kinds: BTreeMap<FindingKind, (u64, Saving, &Finding)> = BTreeMap::new();
     for finding in findings {
@@ -101,7 +101,7 @@ pub(super) fn by_kind<'a>(findings: impl Iterator<Item = &'a Finding>, of: &'sta
         *saves = saves.plus(&finding.saves);
     }
     if kinds.is_empty() {
-        return heading("No findings", "nothing here costs a start more than it must, as far as is known");
+        return heading("No findings", "no known avoidable start-up cost");
     }
     let mut kinds: Vec<(u64, Saving, &Finding)> = kinds.into_values().collect();
     kinds.sort_by_key(|(_, saves, finding)| (Reverse(finding.kind.weight(saves)), finding.kind));
@@ -140,7 +140,7 @@ fn passed_over(survey: &Survey, all: bool) -> String {
     }
     let mut text = String::new();
     if !reasons.is_empty() {
-        text.push_str(&heading("Passed over", "ELF files that no start loads"));
+        text.push_str(&heading("Skipped", "ELF files that are not loadable"));
     }
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|(reason, files)| (Reverse(files.len()), *reason));
@@ -153,7 +153,7 @@ fn passed_over(survey: &Survey, all: bool) -> String {
     if others > 0 {
         let mut kinds: Vec<(&String, &u64)> = survey.other_files.iter().collect();
         kinds.sort_by_key(|(kind, count)| (Reverse(**count), *kind));
-        text.push_str(&heading("Other files", &format!("{} with something else than ELF", number(others))));
+        text.push_str(&heading("Other files", &format!("{} without ELF content", number(others))));
         for (kind, count) in kinds {
             text.push_str(&fact(&grouped(*count), &name(kind, MAX_WIDTH)));
         }

@@ -1,4 +1,4 @@
-//! Words for the kinds of things that an inspection tells apart.
+//! Text for the enumerations of an inspection.
 
 use clap::CommandFactory;
 use coldstart_inspect::layout::{Binding, ExistingPacking, PrelinkUse, Stack};
@@ -18,7 +18,7 @@ pub(super) fn kind(kind: ObjectKind) -> &'static str {
     }
 }
 
-/// Where names came from.
+/// The source of symbol names.
 pub(super) fn names_from(source: NameSource) -> &'static str {
     match source {
         NameSource::SymbolTable => "names come from its own symbol table",
@@ -28,7 +28,7 @@ pub(super) fn names_from(source: NameSource) -> &'static str {
     }
 }
 
-/// What bytes are for.
+/// The use of bytes.
 pub(super) fn purpose(purpose: Use) -> SpaceUse {
     match purpose {
         Use::Code => SpaceUse::Code,
@@ -45,7 +45,7 @@ pub(super) fn purpose(purpose: Use) -> SpaceUse {
     }
 }
 
-/// How sure the figures of a finding are.
+/// The certainty of a finding's figures.
 pub(super) fn certainty(certainty: Certainty) -> &'static str {
     match certainty {
         Certainty::Counted => "counted",
@@ -67,7 +67,7 @@ pub(super) fn owner(owner: Owner) -> &'static str {
     }
 }
 
-/// How an owner was found out.
+/// How an owner was determined.
 pub(super) fn told_by(told_by: ToldBy) -> &'static str {
     match told_by {
         ToldBy::Section => "section",
@@ -91,11 +91,11 @@ pub(super) fn initialiser(kind: InitialiserKind) -> &'static str {
 pub(super) fn binding(binding: Binding) -> &'static str {
     match binding {
         Binding::Now => "all symbols are looked up at the start",
-        Binding::Lazy => "functions are looked up when they are called first",
+        Binding::Lazy => "functions are looked up at their first call",
     }
 }
 
-/// How relocations are packed already.
+/// How relocations are already packed.
 pub(super) fn packing(packing: ExistingPacking) -> &'static str {
     match packing {
         ExistingPacking::Relr => "RELR (DT_RELR)",
@@ -106,24 +106,24 @@ pub(super) fn packing(packing: ExistingPacking) -> &'static str {
     }
 }
 
-/// Whether the stack is executable, where that is worth a word.
+/// Whether the stack is executable, if unusual.
 pub(super) fn stack(stack: Stack) -> Option<&'static str> {
     match stack {
-        Stack::Executable => Some("it asks for an executable stack"),
-        Stack::Unmarked => Some("it does not say whether its stack is executable, and some machines make it so"),
+        Stack::Executable => Some("it requests an executable stack"),
+        Stack::Unmarked => Some("no PT_GNU_STACK, so the stack is executable on some architectures"),
         Stack::NotExecutable => None,
     }
 }
 
-/// Who makes use of prelink's work.
+/// Which loaders use prelink's data.
 pub(super) fn prelink_use(used_by: PrelinkUse) -> &'static str {
     match used_by {
-        PrelinkUse::Nobody => "no loader makes use of it",
-        PrelinkUse::GlibcUpTo235 => "only glibc up to 2.35 makes use of it",
+        PrelinkUse::Nobody => "no loader uses it",
+        PrelinkUse::GlibcUpTo235 => "only glibc up to 2.35 uses it",
     }
 }
 
-/// What a fix saves, the most telling first; empty when nothing is promised.
+/// The savings of a fix, most important first; empty if unknown.
 pub(super) fn saving(saves: &Saving) -> String {
     let part = |count: u64, noun: &str| (count > 0).then(|| counted(count, noun));
     let pages =
@@ -140,12 +140,12 @@ pub(super) fn saving(saves: &Saving) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Whether this program has a verb of that name.
+/// Whether this version has such a verb.
 fn has_verb(name: &str) -> bool {
     crate::args::Cli::command().find_subcommand(name).is_some()
 }
 
-/// Whether the fix can be had now.
+/// Whether the fix is available.
 pub(super) fn is_available(fix: &Fix) -> bool {
     !matches!(fix, Fix::Verb(name) if !has_verb(name))
 }
@@ -161,7 +161,7 @@ pub(super) fn fix(fix: &Fix) -> String {
     }
 }
 
-/// What to do in few words: its first alternative, without saying who takes an option.
+/// The fix in short form: its first alternative, without the name of the tool.
 pub(super) fn short_fix(fix: &Fix) -> String {
     let text = match fix {
         Fix::Verb(_) => self::fix(fix),

@@ -1,11 +1,11 @@
-//! Where it was measured, in a line: figures without a machine mean little.
+//! The machine of a measurement, in one line.
 
 use coldstart_profile::measurement::{Device, Frequency, FrequencyRange, Machine, Turbo};
 
 use crate::output::size;
 use crate::output::wrap::wrapped;
 
-/// Processors, memory, kernel, disks, and how fast the processors run.
+/// Processors, memory, kernel, disks, and processor frequency.
 pub(crate) fn machine_line(machine: &Machine) -> String {
     let processor = if machine.processor.is_empty() { "processor" } else { &machine.processor };
     let mut parts = vec![format!(
@@ -16,7 +16,7 @@ pub(crate) fn machine_line(machine: &Machine) -> String {
         machine.kernel
     )];
     parts.extend(machine.devices.iter().map(device));
-    parts.push(machine.frequency.as_ref().map_or_else(|| "frequency: not told by this machine".to_owned(), frequency));
+    parts.push(machine.frequency.as_ref().map_or_else(|| "frequency: unknown".to_owned(), frequency));
     wrapped(&parts.join("; "), 0)
 }
 
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_tells_no_frequency_is_said_to() {
-        assert_eq!(line(None), "machine: 2 x processor, 0 B memory, Linux 6.18; frequency: not told by this machine");
+        assert_eq!(line(None), "machine: 2 x processor, 0 B memory, Linux 6.18; frequency: unknown");
     }
 
     #[test]

@@ -1,12 +1,11 @@
-//! What measuring itself takes, in a sentence.
+//! The overhead of measuring, as a sentence.
 
 use coldstart_profile::measurement::Measurement;
 
 use crate::output::text::{counted, plain};
 use crate::output::time::seconds;
 
-/// Our own part of each time, what starting `true` takes, and how finely readiness is seen. `None` for results that do not
-/// tell.
+/// The overhead in each time, the time to start `true`, and the polling interval for readiness. `None` if unknown.
 pub(super) fn overhead_sentence(measurement: &Measurement) -> Option<String> {
     let overhead = measurement.overhead.as_ref()?;
     let floor = overhead.floor.map(|floor| {
@@ -19,12 +18,12 @@ pub(super) fn overhead_sentence(measurement: &Measurement) -> Option<String> {
         )
     });
     let own = overhead.own().map(|own| {
-        format!("our own part of each time: about {} (making a process and learning of its end)", seconds(own))
+        format!("own overhead in each time: about {} (creating a process and noticing its end)", seconds(own))
     });
     let step = |(command, step): (_, &Option<f64>)| -> Option<String> {
         let command: &coldstart_profile::measurement::MeasuredCommand = command;
         Some(format!(
-            "whether {} is ready is looked at each {}, by which its times may be too long",
+            "the readiness of {} is polled every {}, so its times may be too long by this much",
             command.label,
             seconds((*step)?)
         ))

@@ -1,4 +1,4 @@
-//! How each state was made and checked, in a sentence each.
+//! How each state was prepared and checked, one sentence each.
 
 use coldstart_profile::measurement::{EvictionWay, Measurement, SavedStateFacts, StateFacts};
 use coldstart_view::dates;
@@ -6,7 +6,7 @@ use coldstart_view::dates;
 use crate::output::size;
 use crate::output::text::counted;
 
-/// How each state was made and checked; commands in the same state that share their facts share a sentence.
+/// How each state was prepared and checked; commands with the same facts share a sentence.
 pub(super) fn state_sentences(measurement: &Measurement) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     for summary in &measurement.summaries {
@@ -36,7 +36,7 @@ fn state_sentence(state: &str, facts: &StateFacts) -> String {
     };
     let stayed = match facts.stayed.first() {
         Some(first) => format!(
-            "; {} stayed in part, mapped by running programs or not yet written: {} ({}){}",
+            "; {} not fully evicted, mapped by running programs or not yet written: {} ({}){}",
             counted(facts.stayed.len() as u64, "file"),
             first.path,
             counted(first.pages, "page"),
@@ -48,11 +48,11 @@ fn state_sentence(state: &str, facts: &StateFacts) -> String {
     format!("{state}: {}{saved}{resident}{stayed}{}", facts.method, ways(&facts.ways))
 }
 
-/// How near each start came to the saved state.
+/// How close each start was to the saved state.
 fn saved_state(facts: &SavedStateFacts) -> String {
     let lost = match &facts.lost_example {
         Some(first) => format!(
-            "; {} of its pages are of {} gone or changed since: {first}{}",
+            "; {} of its pages are of {} missing or changed since: {first}{}",
             size::grouped(facts.lost_pages),
             counted(facts.lost_files, "file"),
             if facts.lost_files > 1 { ", ..." } else { "" }
@@ -69,7 +69,7 @@ fn saved_state(facts: &SavedStateFacts) -> String {
     )
 }
 
-/// What each way of evicting metadata took, of what it could have taken.
+/// The evicted share of metadata, by method.
 fn ways(ways: &[EvictionWay]) -> String {
     let took: Vec<String> = ways.iter().filter(|way| way.times > 0).map(took).collect();
     let refused = ways.iter().filter_map(|way| Some(format!("{} not: {}", way.way, way.refused.as_ref()?)));

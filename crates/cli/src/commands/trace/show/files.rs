@@ -1,4 +1,4 @@
-//! What of each file was touched, read, brought from the disk, and for nothing.
+//! Per file: touched, read, read from disk, and unused bytes.
 
 use coldstart_profile::trace::PagesSeen;
 use coldstart_profile::trace::figures::PageCounts;
@@ -9,7 +9,7 @@ use crate::output::size::bytes;
 use crate::output::table::{Align, Table};
 use crate::output::text::{counted, fit, heading, table};
 
-/// Files, those first of which most came from the disk or was used.
+/// Files, most bytes read from disk or used first.
 pub(super) fn part(view: &View<'_>) -> String {
     let files = view.files_in_use();
     if files.is_empty() {
@@ -20,12 +20,12 @@ pub(super) fn part(view: &View<'_>) -> String {
         ("read", Align::Right),
         ("from disk", Align::Right),
         ("wasted", Align::Right),
-        ("whose", Align::Left),
+        ("kind", Align::Left),
         ("file", Align::Left),
     ]);
     let (basis, seen) = (&view.figures.basis, view.figures.files_seen);
     let if_seen = |is_seen: bool, count| words::if_known(is_seen, || bytes(PageCounts::bytes(count)));
-    // Pages whose touches are not seen would count as wasted.
+    // Pages with unrecorded touches would count as wasted.
     let tells_waste = seen.fills && basis.pages == PagesSeen::Each;
     let shown = files.len().min(view.limit);
     for file in files.iter().take(shown) {

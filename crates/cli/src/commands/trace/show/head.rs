@@ -1,4 +1,4 @@
-//! What was started, how far the trace can be trusted, and the plain numbers.
+//! The recorded start, the completeness of the trace, and the counts.
 
 use coldstart_profile::trace::figures::{Half, PageCounts, Stage};
 use coldstart_profile::trace::{Layer, PagesSeen};
@@ -11,10 +11,10 @@ use crate::output::text::{counted, cut, escaped, fact, glued, heading, number, s
 
 /// The widest command line in the title.
 const COMMAND: usize = 90;
-/// More different notes of processes than this are left to `trace sql`.
+/// Maximum number of different process notes; `trace sql` has all.
 const MOST_NOTES: usize = 8;
 
-/// What was started and how the recording went.
+/// The recorded start, and the recording itself.
 pub(super) fn run(view: &View<'_>) -> String {
     let run = &view.trace.run;
     let mut text = format!("{HEADING}{}{HEADING:#}\n", cut(&words::command(&run.command), COMMAND));
@@ -31,7 +31,7 @@ pub(super) fn run(view: &View<'_>) -> String {
         text.push_str(&fact("lost", &format!("{}: all counts are too low", counted(run.lost_events, "event"))));
     }
     if !run.complete {
-        text.push_str(&fact("incomplete", "the writing broke off: what came later is not in the file"));
+        text.push_str(&fact("incomplete", "writing failed: later events are not in the file"));
     }
     for note in &run.notes {
         text.push_str(&fact("note", &escaped(note)));
@@ -40,7 +40,7 @@ pub(super) fn run(view: &View<'_>) -> String {
     text
 }
 
-/// What could not be seen of processes; what holds for several is said once.
+/// Notes of processes; equal notes are merged.
 fn notes_of_processes(view: &View<'_>) -> String {
     let all = u64::try_from(view.trace.processes.len()).unwrap_or(u64::MAX);
     let one = |(note, count): (&str, u64)| match count {
@@ -56,14 +56,15 @@ fn ready(view: &View<'_>) -> String {
 }
 
 fn pages(view: &View<'_>) -> String {
-    const SOME: &str = "the kernel maps up to 16 pages at a touch, at times more, and of these only the one that was asked for is seen";
+    const SOME: &str =
+        "fault-around maps up to 16 pages at a touch, sometimes more, and only the touched one is recorded";
     let all = &view.trace.processes;
     let some = all.iter().filter(|process| process.pages == PagesSeen::FaultAround).count();
     match view.trace.run.pages {
         PagesSeen::Each => "each page's first touch".to_owned(),
         PagesSeen::FaultAround if some < all.len() => {
             let some = counted(u64::try_from(some).unwrap_or(u64::MAX), "process");
-            format!("each page's first touch, but of {some} only some: {SOME}")
+            format!("each page's first touch, but only some in {some}: {SOME}")
         }
         PagesSeen::FaultAround => format!("only some: {SOME}"),
         PagesSeen::None => "not recorded".to_owned(),
@@ -76,7 +77,7 @@ fn cost(view: &View<'_>) -> String {
         return String::new();
     }
     let times = if run.stops == 1 { "once".to_owned() } else { format!("{} times", number(run.stops)) };
-    format!("stopped {times}; threads stood still for {} in all, at least", words::glued_time(run.stopped))
+    format!("stopped {times}; threads were stopped for at least {} in total", words::glued_time(run.stopped))
 }
 
 /// Counts of the whole run.
@@ -176,7 +177,7 @@ fn files(view: &View<'_>) -> String {
         text.push_str(&format!(" ({causes})"));
     }
     if pages.wasted > 0 && view.figures.basis.pages == PagesSeen::Each {
-        text.push_str(&format!(", {} of it for nothing", of(pages.wasted)));
+        text.push_str(&format!(", {} of it unused", of(pages.wasted)));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! In which order initialisers ran, and the longest of them.
+//! The order of initialisers, and the slowest ones.
 
 use coldstart_app::trace::{InitialiserSum, LongInitialiser};
 use coldstart_profile::trace::FileId;
@@ -10,14 +10,14 @@ use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 use crate::output::text::{counted, fit, heading, table};
 
-/// By object, and one by one those that took longest.
+/// By object, and the slowest individually.
 pub(super) fn part(view: &View<'_>) -> String {
     let objects = view.initialiser_sums();
     if objects.is_empty() {
         return String::new();
     }
     let calls: u64 = objects.iter().map(|(_, object)| object.calls).sum();
-    let summary = format!("{}; jumps from each to the next of the same object in a process", counted(calls, "call"));
+    let summary = format!("{}; jumps between consecutive ones of the same object in a process", counted(calls, "call"));
     heading("Initialisers", &summary) + &by_object(view, &objects) + &longest(view)
 }
 

@@ -1,4 +1,4 @@
-//! Names that were not there, by the directory they were looked for in.
+//! Failed lookups by directory.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::output::text::{counted, fit, heading, name, table};
 /// The widest name of an example, in columns.
 const EXAMPLE: usize = 30;
 
-/// Directories, those first where most was missed.
+/// Directories, most failures first.
 pub(super) fn part(view: &View<'_>) -> String {
     let directories = view.missing_names();
     if directories.is_empty() {
@@ -27,6 +27,6 @@ pub(super) fn part(view: &View<'_>) -> String {
         directories.get(row).map_or_else(String::new, |missing| fitted(missing.directory, room))
     });
     let all: u64 = directories.iter().map(|missing| missing.count).sum();
-    let summary = format!("{} of names that are not there", counted(all, "lookup"));
+    let summary = format!("{} of missing names", counted(all, "lookup"));
     heading("Not found", &summary) + &table(&rows) + &words::omitted(shown, directories.len())
 }

@@ -1,6 +1,6 @@
-//! `coldstart trace show`: what a trace amounts to, as text or JSON.
+//! `coldstart trace show`: the summary of a trace as text or JSON.
 //!
-//! Nothing is computed here that [`Figures`] does not have; a file per part chooses, orders and words it.
+//! Nothing is computed here that is not in [`Figures`]; a file per section selects, sorts and formats.
 
 mod files;
 mod head;
@@ -58,7 +58,7 @@ pub(super) fn print_json(trace: &Trace, schema: &str) -> Result<(), CliError> {
 fn in_words(view: &View<'_>, parts: &PartsArgs) -> String {
     let mut text = head::run(view);
     if view.files().is_empty() && !view.names.is_empty() {
-        text.push_str(&fact("object", "the start used no object or file of that name"));
+        text.push_str(&fact("object", "no object or file of that name in this start"));
     }
     let all = !parts.any();
     if all {

@@ -1,4 +1,4 @@
-//! What each object took: relocation, initialisers, touches.
+//! The cost of each object: relocation, initialisers, touches.
 
 use coldstart_profile::page_count;
 use coldstart_profile::trace::Layer;
@@ -10,7 +10,7 @@ use crate::output::size::grouped;
 use crate::output::table::{Align, Table};
 use crate::output::text::{counted, fit, heading, table};
 
-/// Objects, those first that took the most time of the loader.
+/// Objects, sorted by the loader's time.
 pub(super) fn part(view: &View<'_>) -> String {
     let files = view.object_sums();
     if files.is_empty() {
@@ -44,9 +44,7 @@ pub(super) fn part(view: &View<'_>) -> String {
         ]);
     }
     fit(&mut rows, |row, room| files.get(row).map_or_else(String::new, |(file, _)| fitted(view.path(file.file), room)));
-    let summary = format!(
-        "{}; times of all processes, pages of the file that were touched",
-        counted(files.len() as u64, "object")
-    );
+    let summary =
+        format!("{}; times of all processes, touched pages of the file", counted(files.len() as u64, "object"));
     heading("Objects", &summary) + &table(&rows) + &words::omitted(shown, files.len())
 }

@@ -1,4 +1,4 @@
-//! Where the time went: a process's phases as a tree, those of the same kind in one line.
+//! Time by phase: a process's phases as a tree, one line for each kind.
 
 use coldstart_app::trace::PhaseGroup;
 use coldstart_profile::trace::ProcessId;
@@ -7,7 +7,7 @@ use super::{View, words};
 use crate::output::table::{Align, Table};
 use crate::output::text::{heading, table};
 
-/// Of the process that matters most.
+/// Of the main process.
 pub(super) fn of_main_process(view: &View<'_>) -> String {
     let process = view.figures.main_process();
     view.phase_groups().get(&process).map_or_else(String::new, |groups| of_process(view, process, groups))

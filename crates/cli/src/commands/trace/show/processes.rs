@@ -9,7 +9,7 @@ use crate::output::size::grouped;
 use crate::output::table::{Align, Table};
 use crate::output::text::{escaped, fact, fit, heading, table};
 
-/// Processes in the order in which they began; nothing for one alone of which there is nothing to say.
+/// Processes in order of their begin; empty for a single process without notes.
 pub(super) fn part(view: &View<'_>) -> String {
     let processes = &view.trace.processes;
     if processes.len() < 2 && processes.iter().all(|process| process.notes.is_empty()) {
@@ -50,12 +50,12 @@ pub(super) fn part(view: &View<'_>) -> String {
     text
 }
 
-/// What could not be seen of it.
+/// What was not recorded of it.
 fn unseen(view: &View<'_>, process: &TracedProcess) -> String {
     let mut clauses: Vec<String> = process.notes.iter().map(|note| escaped(note)).collect();
-    // The worst of all is told of the run; that one is better than that is no news.
+    // The head of the report has the worst case; better processes need no note.
     if process.pages == PagesSeen::FaultAround && view.trace.run.pages != PagesSeen::FaultAround {
-        clauses.push("fault-around hides some of its page touches".to_owned());
+        clauses.push("some page touches are hidden by fault-around".to_owned());
     }
     if clauses.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! Which share of each section was touched, of the objects that were touched most.
+//! The touched share of each section, for the most touched objects.
 
 use std::cmp::Reverse;
 
@@ -9,10 +9,10 @@ use crate::output::size::grouped;
 use crate::output::table::{Align, Table};
 use crate::output::text::{fit, heading, name, table};
 
-/// Objects whose sections are shown, unless they are named or all are asked for.
+/// Default number of objects with sections.
 const SOME_OBJECTS: usize = 3;
 
-/// Sections of the objects that were touched most.
+/// Sections of the most touched objects.
 pub(super) fn part(view: &View<'_>) -> String {
     let objects = if view.names.is_empty() { view.limit.min(SOME_OBJECTS) } else { view.limit };
     let objects = if view.limit == usize::MAX { usize::MAX } else { objects };

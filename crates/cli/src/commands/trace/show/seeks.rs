@@ -1,4 +1,4 @@
-//! How far apart in their files consecutive touches, and consecutive functions, lie.
+//! The file distance of consecutive touches and of consecutive functions.
 
 use coldstart_profile::trace::figures::{Activity, FileFigures, Seeks, Stage, StagedSeeks, SumOf};
 use coldstart_profile::trace::{Layer, PagesSeen};
@@ -9,12 +9,12 @@ use crate::output::size::{bytes, grouped};
 use crate::output::table::{Align, Table};
 use crate::output::text::{escaped, fit, heading, prose, table};
 
-/// Both kinds of events, each for itself.
+/// Both kinds of events, separately.
 pub(super) fn part(view: &View<'_>) -> String {
     let basis = &view.figures.basis;
     let pages = match basis.pages {
         PagesSeen::Each => "each page's first touch",
-        _ => "touches that fault-around left over",
+        _ => "touches not hidden by fault-around",
     };
     let touches = of_kind(view, SumOf::Touches, pages, |activity| &activity.touch_seeks);
     touches
@@ -32,7 +32,7 @@ fn of_kind(view: &View<'_>, of: SumOf, what: &str, seeks: fn(&Activity) -> &Stag
     };
     let mut sum = StagedSeeks::default();
     files.iter().for_each(|file| sum += *seeks(&file.activity));
-    let mut text = heading(title, "distance in the file from one to the next, in each process");
+    let mut text = heading(title, "distance in the file between consecutive ones, in each process");
     text.push_str(&table(&by_stage(&sum)));
     text.push_str(&by_file(view, &files, seeks));
     let lost = if view.figures.basis.lost_events > 0 || !view.figures.basis.complete {
@@ -40,7 +40,7 @@ fn of_kind(view: &View<'_>, of: SumOf, what: &str, seeks: fn(&Activity) -> &Stag
     } else {
         ""
     };
-    let advice = format!("from {what}{lost}: compare sums only with those of traces that are the same in this");
+    let advice = format!("from {what}{lost}: compare only with sums of traces recorded in the same way");
     text.push_str(&prose(&escaped(&advice), 2, 2));
     text
 }
@@ -79,7 +79,7 @@ fn by_stage(seeks: &StagedSeeks) -> Table {
         };
         row(name, &seeks.stages[stage]);
     }
-    row("  from one of these to another", &seeks.across);
+    row("  from one to another of these", &seeks.across);
     rows
 }
 

@@ -1,4 +1,4 @@
-//! Words for what stands in a trace. Every name in it may be hostile, and passes through here.
+//! Text for the content of a trace. Every name in it may be hostile, and is escaped here.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::output::size::percent;
 use crate::output::text::{glued, name, prose};
 use crate::output::time::seconds;
 
-/// Nanoseconds as people read them.
+/// Human-readable nanoseconds.
 pub(super) fn time(nanoseconds: u64) -> String {
     seconds(nanoseconds as f64 / 1e9)
 }
@@ -20,8 +20,7 @@ pub(super) fn glued_time(nanoseconds: u64) -> String {
     glued(&time(nanoseconds))
 }
 
-/// Share of `part` in `whole`. Tables here have many rows that are next to nothing: said to be 1 % each, they would look like
-/// something together.
+/// Share of `part` in `whole`, with decimals, because tables have many tiny rows that would add up if rounded to 1 % each.
 pub(super) fn share(part: u64, whole: u64) -> String {
     let below_half = |part: u64| part > 0 && u128::from(part) * 200 < u128::from(whole);
     if below_half(part) {
@@ -38,7 +37,7 @@ pub(super) fn if_known(is_known: bool, text: impl FnOnce() -> String) -> String 
     if is_known { text() } else { "-".to_owned() }
 }
 
-/// Behind a time that is not quite what it says.
+/// The suffix of an inexact time.
 pub(super) fn known(known: Known) -> &'static str {
     match known {
         Known::Exactly => "",
@@ -47,7 +46,7 @@ pub(super) fn known(known: Known) -> &'static str {
     }
 }
 
-/// A file's name without its folder, of at most so many columns.
+/// A file's name without its directory, cut to a number of columns.
 pub(super) fn file_name(view: &View<'_>, file: FileId, columns: usize) -> String {
     let path = view.path(file);
     let last = path.file_name().map_or(path, Path::new);
@@ -61,13 +60,13 @@ pub(super) fn process(view: &View<'_>, process: ProcessId, columns: usize) -> St
     format!("{} ({})", name(&program.to_string_lossy(), columns), process.number)
 }
 
-/// The words of a command line, harmless.
+/// A command line, escaped.
 pub(super) fn command(words: &[std::ffi::OsString]) -> String {
     let words: Vec<String> = words.iter().map(|word| printable(Path::new(word))).collect();
     words.join(" ")
 }
 
-/// The function at an address of a file: its name, or where it is.
+/// The function at an address of a file: its name, or the address.
 pub(super) fn function(view: &View<'_>, file: FileId, address: u64, columns: usize) -> String {
     let symbol = view.trace.object(file).and_then(|object| object.symbol_at(address));
     symbol.map_or_else(|| format!("{address:#x}"), |symbol| name(&symbol.name, columns))
