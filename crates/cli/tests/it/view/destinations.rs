@@ -45,7 +45,7 @@ fn a_table_that_cannot_be_written_keeps_all_from_being_written() {
     symlink("app.coldtrace", place.path("a-events.csv")).unwrap();
     let output = place.run(&["app.coldtrace", "-o", "a.csv"]);
     let said = text(&output.stderr);
-    assert!(said.contains("cannot write `a-events.csv`: it is the trace `app.coldtrace`"), "{said}");
+    assert!(said.contains("cannot write `a-events.csv`: it is the viewed trace `app.coldtrace`"), "{said}");
     assert_eq!((output.status.code(), place.names()), (Some(2), vec!["a-events.csv".into(), "app.coldtrace".into()]));
     // 255 bytes may a name have: `-reads` still fits, `-relocations` no longer.
     let long = format!("{}.csv", "a".repeat(255 - ".csv".len() - "-touches".len()));

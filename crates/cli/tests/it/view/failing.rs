@@ -84,7 +84,7 @@ fn an_unknown_ending_is_refused_before_anything_is_made() {
         (&["-o", "a.html", "-o", "b.svg", "--object", "nothing-like-it"], "no file of this trace is named"),
         (&["-o", "a.html", "--format", "firefox"], "-o OUT.json"),
         (&["-o", "a.html", "--table", "files"], "-o OUT.csv"),
-        (&["-o", "a.csv", "--table", "nothing"], "there are touches, "),
+        (&["-o", "a.csv", "--table", "nothing"], "the tables are touches, "),
         (&["-o", "a.csv", "--table", "changes"], "requires two traces"),
         (&["--json"], "add -o OUT"),
     ] {
@@ -103,7 +103,7 @@ fn the_trace_and_what_is_no_file_are_not_written_over() {
     fs::create_dir(place.path("folder.html")).unwrap();
     assert!(Command::new("mkfifo").arg(place.path("pipe.html")).status().unwrap().success());
     for (out, said) in [
-        ("link.html", "it is the trace `app.coldtrace`"),
+        ("link.html", "it is the viewed trace `app.coldtrace`"),
         ("folder.html", "a directory"),
         ("pipe.html", "not a regular file"),
         ("/dev/null", "not a regular file"),
@@ -132,7 +132,7 @@ fn no_other_trace_is_written_over() {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{out}: {said}");
         assert!(
-            said.contains(out) && said.contains("is not a page that coldstart wrote") && said.contains("hint: "),
+            said.contains(out) && said.contains("is not a page written by coldstart") && said.contains("hint: "),
             "{said}"
         );
     }
