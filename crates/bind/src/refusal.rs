@@ -180,7 +180,7 @@ pub enum Refusal {
 }
 
 fn more(others: usize) -> String {
-    if others == 0 { String::new() } else { format!("(and {others} more)") }
+    if others == 0 { String::new() } else { format!(" (and {others} more)") }
 }
 
 impl Refusal {

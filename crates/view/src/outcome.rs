@@ -34,7 +34,7 @@ mod tests {
         let window = Run { readiness: "window".to_owned(), ..run.clone() };
         assert_eq!(ready(&window), "after 12.3 ms (window); it was ended then, after 20.0 s");
         let imported = Run { readiness: "its end".to_owned(), ready_at: None, ..run };
-        assert!(ready(&imported).starts_with("not known"));
+        assert!(ready(&imported).starts_with("unknown"));
     }
 
     #[test]

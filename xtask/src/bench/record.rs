@@ -189,6 +189,6 @@ mod tests {
         let results = Results::new(directory.path().to_owned());
         std::fs::write(directory.path().join("2025-01-02-precision.json"), "{}").unwrap();
         let error = results.of_day("2025-01-02").unwrap_err();
-        assert!(format!("{error:#}").contains("2025-01-02-precision.json is no record"), "{error:#}");
+        assert!(format!("{error:#}").contains("2025-01-02-precision.json is not a record"), "{error:#}");
     }
 }

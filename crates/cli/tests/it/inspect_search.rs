@@ -29,7 +29,7 @@ fn failed_probes_are_answered_with_the_commands_that_are_there() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("`coldstart bind --in-place ./program`; `coldstart resolve ./program` tells"), "{text}");
+    assert!(text.contains("`coldstart bind --in-place ./program`; `coldstart resolve ./program` lists"), "{text}");
     assert!(!text.contains("not in this version"), "{text}");
     assert!(!text.contains("coldstart ldcache"), "a run path goes before the cache: {text}");
 }

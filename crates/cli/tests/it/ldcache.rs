@@ -326,7 +326,7 @@ fn check_tells_what_is_damaged() {
     assert_eq!(code(&check(b"")), 2);
     let output = check(&whole[..100]);
     assert_eq!(code(&output), 1);
-    assert!(text(&output.stdout).contains("within its entries"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("truncated at 0x64, in its entries"), "{}", text(&output.stdout));
     // The first and the last entry change places.
     let mut swapped = whole.clone();
     swapped[48..72].copy_from_slice(&whole[96..120]);

@@ -245,9 +245,9 @@ fn a_measurement_that_cannot_be_kept_is_saved_and_taken_in_later() {
     assert_eq!(saved.len(), 1, "{saved:?}");
     let import = place.run(&["--import", saved[0].to_str().unwrap()]);
     assert_says(&import, 0, &[]);
-    assert!(text(&import.stdout).contains("taken in as #2"), "{}", text(&import.stdout));
+    assert!(text(&import.stdout).contains("imported as #2"), "{}", text(&import.stdout));
     let again = place.run(&["--import", saved[0].to_str().unwrap()]);
-    assert!(text(&again.stdout).contains("was there already as #2"), "{}", text(&again.stdout));
+    assert!(text(&again.stdout).contains("already in the history as #2"), "{}", text(&again.stdout));
     assert!(text(&place.run(&["--history", "true"]).stdout).contains("late"));
     fs::write(place.at("no.json"), "{}").unwrap();
     let wrong = place.run(&["--import", "no.json"]);
@@ -350,7 +350,7 @@ fn a_file_of_json_is_a_baseline_and_other_machines_are_not() {
     assert!(text(&refused.stdout).contains("median"), "what was measured is shown all the same");
     let accepted = place.run(&[&args[..], &["--accept-other-machine", "--", "true"]].concat());
     assert_says(&accepted, 0, &[]);
-    assert!(text(&accepted.stdout).contains("note: 1 measurement taken in although"), "{}", text(&accepted.stdout));
+    assert!(text(&accepted.stdout).contains("note: 1 measurement included although"), "{}", text(&accepted.stdout));
 }
 
 #[test]

@@ -261,7 +261,7 @@ fn memory_file_systems_cannot_be_evicted_and_the_widest_lines_fit() {
     file.set_len(i64::MAX as u64).unwrap();
     file.write_all_at(&[1; 2 * 4096], 1 << 40).unwrap();
     let text = conversation(coldstart(directory.path(), &["pagecache", "show", "--ranges", "."]));
-    if !text.contains("lives in memory") {
+    if !text.contains("in-memory file system") {
         return skip("/dev/shm is no tmpfs");
     }
     let stdout = text.split("--- ").find(|part| part.starts_with("stdout")).unwrap();
@@ -345,7 +345,7 @@ fn other_peoples_files_are_unknown_and_never_guessed() {
     41.0 kB       unknown  unknown       -  foreign
     41.0 kB       unknown  unknown       -  total of 1 file
     --- stderr
-    note: files marked unknown were asked to go, and nobody tells us whether they did
+    note: files marked unknown were evicted, but the result cannot be checked
     note: unknown for 1 file: Linux shows it only to users who own the file or may write it
     hint: run as the file's owner or as root
     ");

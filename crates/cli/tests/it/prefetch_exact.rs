@@ -199,7 +199,10 @@ fn a_kept_trace_is_planned_without_starting_the_program() {
     fs::write(&scratch.data, vec![2u8; 40 * 4096]).unwrap();
     let said = json(&from(&plan));
     let notes = said["notes"].as_array().unwrap();
-    assert!(notes.iter().any(|note| note.as_str().unwrap().contains("1 file is left out, changed since")), "{said}");
+    assert!(
+        notes.iter().any(|note| note.as_str().unwrap().contains("1 file is left out because of changes since")),
+        "{said}"
+    );
     assert!(planned(&plan, &scratch.data).is_empty());
 }
 

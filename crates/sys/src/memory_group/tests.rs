@@ -94,10 +94,10 @@ fn a_group_that_cannot_be_had_is_refused_with_a_reason() {
 }
 
 /// A directory with the files of a group of v2, as far as we use them.
-fn play_v2(directory: &Path, events: &str) -> MemoryGroup {
-    let directory = directory.join(format!("{PREFIX}{}", std::process::id()));
+fn play_v2(parent: &Path, events: &str) -> MemoryGroup {
+    let directory = parent.join(format!("{PREFIX}{}", std::process::id()));
     fs::create_dir(&directory).unwrap();
-    fs::create_dir_all(directory.join("ours")).unwrap();
+    fs::create_dir_all(parent.join("ours")).unwrap();
     for (name, text) in [
         ("memory.reclaim", ""),
         ("memory.current", "8192\n"),
@@ -108,7 +108,7 @@ fn play_v2(directory: &Path, events: &str) -> MemoryGroup {
     ] {
         fs::write(directory.join(name), text).unwrap();
     }
-    let home = directory.join("ours/cgroup.procs");
+    let home = parent.join("ours/cgroup.procs");
     MemoryGroup { generation: Generation::V2, directory, home, inside: false }
 }
 

@@ -78,7 +78,7 @@ fn tables_and_views_that_are_not_ours() {
         ("DROP TABLE lookup; CREATE VIEW lookup AS SELECT randomblob(1 << 30)", "differs from coldstart's definition"),
         ("CREATE VIEW mine AS SELECT 1", "unexpected view `mine`"),
         ("CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM run; END", "unexpected trigger `t`"),
-        ("CREATE VIRTUAL TABLE v USING fts5(a)", "`v`"),
+        ("CREATE VIRTUAL TABLE v USING dbstat", "`v`"),
     ] {
         let path = written(folder.path());
         change(&path, sql);

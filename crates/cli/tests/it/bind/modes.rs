@@ -182,7 +182,7 @@ fn a_library_that_vanishes() {
     if outcome(&tree) == "found elsewhere" && seen[3] != "found elsewhere" {
         seen[3] += "; with --check-files found elsewhere";
     }
-    holds_row("a library that vanishes", &seen);
+    holds_row("a library is removed", &seen);
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn children_processes() {
             lines.map(str::to_owned).collect::<Vec<_>>()
         };
         assert!(lines(&before).len() > 4, "{before}");
-        if lines(&before) == lines(&after) { "not touched".to_owned() } else { "**other**".to_owned() }
+        if lines(&before) == lines(&after) { "not affected".to_owned() } else { "**other**".to_owned() }
     });
-    holds_row("children processes", &seen);
+    holds_row("child processes", &seen);
 }

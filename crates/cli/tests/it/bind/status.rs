@@ -18,7 +18,7 @@ fn changes(what: impl FnOnce(&Tree)) -> Vec<String> {
     let kinds: Vec<String> = kinds.map(|change| change["kind"].as_str().unwrap().to_owned()).collect();
     let (code, text, stderr) = tree.said(&["status", "bin/app"]);
     assert_eq!((exit, code), (i32::from(!kinds.is_empty()), exit), "{text}{stderr}");
-    assert_eq!(text.matches("changed ").count(), kinds.len(), "{text}");
+    assert_eq!(text.matches("\n  changed ").count(), kinds.len(), "{text}");
     // Binding it anew would lose what was edited.
     let is_edited = kinds.iter().any(|kind| kind == "program-edited");
     assert_eq!(text.contains("--rebind"), !kinds.is_empty() && !is_edited, "{text}");

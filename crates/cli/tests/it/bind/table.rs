@@ -14,11 +14,11 @@ const ROWS: [&str; 13] = [
     "dlopen by plain name",
     "dlopen by $ORIGIN",
     "a library upgraded in place",
-    "a library that vanishes",
+    "a library is removed",
     "two names for one file",
     "musl",
     "RPATH programs",
-    "children processes",
+    "child processes",
 ];
 
 /// The rows of the table as they stand in the page.

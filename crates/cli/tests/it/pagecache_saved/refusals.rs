@@ -51,7 +51,7 @@ fn files_that_cannot_be_used_are_refused() {
     --- stdout
     --- stderr
     error: cannot write `/dev/null`: it is not a regular file
-    hint: FILE, the first argument, is what is written; trees to save come behind it
+    hint: the first argument, FILE, is the output; name the trees to save after it
     hint: name a regular file; this one was not changed
     ");
     insta::assert_snapshot!(conversation(coldstart(path, &["save", "new", "none"])), @r"

@@ -47,7 +47,7 @@ fn an_ordinary_user_saves_and_adds_own_files_and_drops_nothing() {
     saved 2 pages (8.2 kB) of 1 file to `state`
     with [N] directories and 0 symbolic links on the way to them
     --- stderr
-    note: hidden from this user: 2 files, which may not be opened, or whose pages Linux shows only to the owner
+    note: hidden from this user: 2 files that cannot be opened, or have pages that Linux shows only to the owner
     hint: run as root to see all
     note: cannot read the directory `[HERE]/tree/closed`: Permission denied (os error 13)
     ");
@@ -71,6 +71,6 @@ fn an_ordinary_user_saves_and_adds_own_files_and_drops_nothing() {
     directories [N]
     symbolic links 0 0 0 -
     --- stderr
-    note: when it was saved, the pages of 2 files could not be seen
+    note: the pages of 2 files were hidden when it was saved
     ");
 }

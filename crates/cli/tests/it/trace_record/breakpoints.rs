@@ -115,7 +115,7 @@ fn a_second_start_that_ends_otherwise_is_told() {
     let traced = bench.trace(&options, &["./other"]);
     assert_eq!(traced.status.code(), Some(4));
     let notes = notes(&bench.read());
-    assert!(notes.contains("ended otherwise than the first (with exit code 5 and with exit code 4)"), "{notes}");
+    assert!(notes.contains("ended differently from the first (with exit code 5 and with exit code 4)"), "{notes}");
 }
 
 /// Parent and child, and a grandchild whose parent ends at once, call the same functions at the same time.

@@ -55,7 +55,7 @@ fn what_was_not_recorded_is_not_zero() {
     coarse.run.pages = PagesSeen::FaultAround;
     coarse.run.layers = vec![Layer::Pages];
     let shown = text(&Scene::new(&coarse).run(&["show", "app.coldtrace"]).stdout);
-    assert!(shown.contains("touches that fault-around left over; some events are missing"), "{shown}");
+    assert!(shown.contains("touches not hidden by fault-around; some events are missing"), "{shown}");
     assert!(!shown.contains("unused") && !shown.contains("Jumps between functions"), "{shown}");
     let cells = |heading: &str| -> Vec<String> {
         let rows = shown.lines().skip_while(|line| !line.starts_with(heading)).skip(1);

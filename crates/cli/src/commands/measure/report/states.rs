@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(
             saved_state(&facts),
             " (`boot`, saved 1970-01-01 00:00): at least 990 of 1 000 pages back, at most 3 more of the same files; \
-             10 of its pages are of 2\u{a0}files gone or changed since: /gone, ..."
+             10 of its pages are of 2\u{a0}files missing or changed since: /gone, ..."
         );
     }
 }
