@@ -1,6 +1,6 @@
 //! The layout of a file as far as it costs start-up time: what is mapped, where it is, and what is redundant.
 //!
-//! Everything here is a fact of the file. Costs and fixes are in [`crate::findings`].
+//! Everything here is a fact of the file. Costs and fixes are in `findings`.
 
 mod alignment;
 mod dynamic;
