@@ -62,6 +62,23 @@ pub fn share(part: u64, whole: u64) -> String {
     }
 }
 
+/// Share of `part` in `whole` in whole percent, rounded to the nearest. `<1 %` and `>99 %` where rounding would give none or
+/// all: a table may have many rows that are next to nothing. `-` without a whole.
+pub fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let below_half = |part: u64| part > 0 && u128::from(part) * 200 < u128::from(whole);
+    if below_half(part) {
+        return "<1 %".to_owned();
+    }
+    if below_half(whole.saturating_sub(part)) {
+        return ">99 %".to_owned();
+    }
+    let percent = (u128::from(part) * 100 + u128::from(whole) / 2) / u128::from(whole);
+    format!("{} %", if part < whole { percent.min(99) } else { 100 })
+}
+
 /// A length of time: `0.71 ms`, `712 ms`, `12.98 s`: enough digits to see a difference of one in a hundred.
 pub fn seconds(value: f64) -> String {
     match value.abs() {
@@ -83,6 +100,15 @@ mod tests {
             [(0, 7), (1, 100_000), (2, 3), (99_999, 100_000), (7, 7), (9, 7), (0, 0), (u64::MAX - 1, u64::MAX)];
         let shares: Vec<String> = shares.into_iter().map(|(part, whole)| share(part, whole)).collect();
         assert_eq!(shares, ["0 %", "<0.1 %", "66.6 %", "99.9 %", "100 %", "100 %", "-", "99.9 %"]);
+    }
+
+    #[test]
+    fn only_none_is_0_and_only_all_is_100_percent() {
+        let percents = [(0, 0), (0, 1000), (1, 1000), (4, 1000), (5, 1000), (14, 1000)];
+        assert_eq!(percents.map(|(part, whole)| percent(part, whole)), ["-", "0 %", "<1 %", "<1 %", "1 %", "1 %"]);
+        let percents = [(985, 1000), (995, 1000), (996, 1000), (1000, 1000), (1001, 1000)];
+        assert_eq!(percents.map(|(part, whole)| percent(part, whole)), ["99 %", "99 %", ">99 %", "100 %", "100 %"]);
+        assert_eq!(percent(u64::MAX - 1, u64::MAX), ">99 %");
     }
 
     #[test]

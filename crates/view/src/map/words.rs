@@ -3,32 +3,19 @@
 //! A name in a trace may be anything: markup, terminal escapes, marks that turn the direction of writing. Each passes
 //! through here.
 
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use coldstart_profile::is_unseen;
+use coldstart_profile::printable;
 use coldstart_profile::trace::{Run, StartState};
 
 use crate::dates::minute;
-pub(crate) use crate::numbers::{bytes as size, counted, grouped};
+pub(crate) use crate::numbers::{bytes as size, counted, grouped, percent};
 
-/// Bytes of a name in one line of harmless characters. What is not UTF-8 and what cannot be seen become escapes; so
-/// do the two characters that XML has no place for (XML 1.0, section 2.2).
+/// A name as [`printable`] shows it, without the two characters that XML has no place for (XML 1.0, section 2.2).
 pub(crate) fn harmless(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for chunk in bytes.utf8_chunks() {
-        for character in chunk.valid().chars() {
-            if is_unseen(character) || matches!(character, '\u{fffe}' | '\u{ffff}') {
-                text.extend(character.escape_unicode());
-            } else {
-                text.push(character);
-            }
-        }
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    text
+    printable(Path::new(OsStr::from_bytes(bytes))).replace('\u{fffe}', "\\u{fffe}").replace('\u{ffff}', "\\u{ffff}")
 }
 
 /// The same of text.
@@ -73,17 +60,6 @@ pub(crate) fn date(seconds: i64) -> String {
     if minute.starts_with('@') { minute } else { format!("{minute} UTC") }
 }
 
-/// Share of `part` in `whole` in percent, rounded down; nothing rounds to 100 %.
-pub(crate) fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return "-".to_owned();
-    }
-    match (part, u128::from(part.min(whole)) * 100 / u128::from(whole)) {
-        (1.., 0) => "<1 %".to_owned(),
-        (_, share) => format!("{share} %"),
-    }
-}
-
 /// The command, its program without the directory.
 pub(crate) fn command(run: &Run) -> String {
     let words = run.command.iter().enumerate().map(|(place, word)| match place {
@@ -108,7 +84,7 @@ mod tests {
 
     #[test]
     fn names_cannot_do_anything() {
-        assert_eq!(harmless(b"a\nb\x1b[31m\xff"), "a\\u{a}b\\u{1b}[31m\\xff");
+        assert_eq!(harmless(b"a\nb\x1b[31m\xff"), "a\\nb\\u{1b}[31m\\xff");
         assert_eq!(harmless("a\u{ad}b\u{e0041}".as_bytes()), "a\\u{ad}b\\u{e0041}");
         assert_eq!(harmless("a\u{202e}b\u{fffe}ö\u{85}".as_bytes()), "a\\u{202e}b\\u{fffe}ö\\u{85}");
         assert_eq!(file_name(Path::new("/a/b.so")), "b.so");
@@ -121,10 +97,6 @@ mod tests {
         assert_eq!(
             (size(999), size(1500), size(u64::MAX)),
             ("999 B".to_owned(), "1.5 kB".to_owned(), "18.4 EB".to_owned())
-        );
-        assert_eq!(
-            (percent(1, 1000), percent(999, 1000), percent(0, 0)),
-            ("<1 %".to_owned(), "99 %".to_owned(), "-".to_owned())
         );
         assert_eq!(list(&["a".to_owned(), "b".to_owned(), "c".to_owned()]), "a, b and c");
         assert_eq!(

@@ -37,7 +37,7 @@ pub(super) fn part(view: &View<'_>) -> String {
             words::if_known(has_touches, || grouped(file.activity.touches.total().all)),
             words::if_known(has_touches, || grouped(file.pages.touched)),
             match size {
-                Some(size) if has_touches => words::share(file.pages.touched, page_count(size)),
+                Some(size) if has_touches => words::percent(file.pages.touched, page_count(size)),
                 _ => "-".to_owned(),
             },
             String::new(),

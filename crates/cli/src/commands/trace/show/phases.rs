@@ -40,7 +40,7 @@ fn of_process(view: &View<'_>, process: ProcessId, groups: &[PhaseGroup]) -> Str
             words::time(group.begin),
             words::time(group.total),
             words::time(group.own),
-            words::share(group.own, whole),
+            words::percent(group.own, whole),
             format!("{indent}{}{count}{}", group.kind.words(), words::known(group.known)),
         ]);
     }

@@ -37,7 +37,7 @@ fn of_object(view: &View<'_>, file: &FileFigures) -> String {
         rows.row(vec![
             grouped(section.pages),
             grouped(section.touched),
-            words::share(section.touched, section.pages),
+            words::percent(section.touched, section.pages),
             grouped(section.only_read),
             grouped(section.written),
             grouped(section.executed),

@@ -6,7 +6,7 @@ use coldstart_profile::trace::{FileId, Known, ProcessId};
 
 use super::View;
 use crate::output::path::printable;
-use crate::output::size::percent;
+pub(super) use crate::output::size::percent;
 use crate::output::text::{glued, name, prose};
 use crate::output::time::seconds;
 
@@ -18,18 +18,6 @@ pub(super) fn time(nanoseconds: u64) -> String {
 /// The same, on one line when it is wrapped.
 pub(super) fn glued_time(nanoseconds: u64) -> String {
     glued(&time(nanoseconds))
-}
-
-/// Share of `part` in `whole`, with decimals, because tables have many tiny rows that would add up if rounded to 1 % each.
-pub(super) fn share(part: u64, whole: u64) -> String {
-    let below_half = |part: u64| part > 0 && u128::from(part) * 200 < u128::from(whole);
-    if below_half(part) {
-        "<1 %".to_owned()
-    } else if below_half(whole.saturating_sub(part)) {
-        ">99 %".to_owned()
-    } else {
-        percent(part, whole)
-    }
 }
 
 /// What was recorded, or that it was not.
@@ -77,21 +65,5 @@ pub(super) fn omitted(shown: usize, of: usize) -> String {
     match of.saturating_sub(shown) {
         0 => String::new(),
         more => prose(&format!("{more} more; --limit 0 lists all"), 2, 2),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::share;
-
-    #[test]
-    fn next_to_nothing_is_not_one_percent() {
-        let shares =
-            [(0, 0), (0, 1000), (1, 1000), (4, 1000), (5, 1000), (14, 1000)].map(|(part, whole)| share(part, whole));
-        assert_eq!(shares, ["-", "0 %", "<1 %", "<1 %", "1 %", "1 %"]);
-        let shares =
-            [(985, 1000), (995, 1000), (996, 1000), (1000, 1000), (1001, 1000)].map(|(part, whole)| share(part, whole));
-        assert_eq!(shares, ["99 %", "99 %", ">99 %", "100 %", "100 %"]);
-        assert_eq!(share(u64::MAX - 1, u64::MAX), ">99 %");
     }
 }
