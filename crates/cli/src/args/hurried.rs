@@ -1,7 +1,7 @@
-//! Fast parsing for a verb that runs faster than the definition of all verbs is built.
+//! Fast parsing for what runs faster than the definition of all verbs is built.
 //!
 //! Building the whole definition, with all help texts, takes as long as opening a hundred libraries. So the
-//! arguments of `resolve` are parsed by a definition that contains nothing else. Whatever it does not accept, `--help`
+//! arguments of `resolve` are parsed by a definition that contains nothing else, and so is `--version`. Whatever it does not accept, `--help`
 //! included, is left to the whole one, which then reports the mistake.
 
 use std::ffi::OsString;
@@ -22,6 +22,11 @@ struct Hurried {
     verb: HurriedVerb,
 }
 
+/// For `coldstart --version` alone.
+#[derive(Debug, Parser)]
+#[command(name = "coldstart", version)]
+struct OnlyVersion {}
+
 #[derive(Debug, Subcommand)]
 enum HurriedVerb {
     Resolve(ResolveArgs),
@@ -32,6 +37,11 @@ enum HurriedVerb {
 /// # Errors
 /// Those of [`Cli::read`].
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    let is_version =
+        std::env::args_os().len() == 2 && std::env::args_os().nth(1).is_some_and(|word| word == "--version");
+    if is_version && let Err(version) = OnlyVersion::try_parse() {
+        return Err(version);
+    }
     let is_hurried = std::env::args_os().nth(1).is_some_and(|verb| verb == "resolve");
     let hurried = is_hurried.then(|| Hurried::try_parse().ok()).flatten();
     match hurried {
