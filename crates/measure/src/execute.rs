@@ -3,11 +3,13 @@
 //! Nothing here touches the system directly: it uses the [`Machine`] trait.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Instant;
 
 use coldstart_profile::PAGE_SIZE;
 use coldstart_profile::measurement::{Residency, Sample, StartState, Use};
 
 use crate::error::MeasureError;
+use crate::figures::comparison;
 use crate::judge::{History, hot_limit, judge, read_too_little};
 use crate::observer::{Event, Observer};
 use crate::plan::MeasurePlan;
@@ -44,9 +46,11 @@ pub(crate) fn execute(
         repetitions: HashMap::new(),
         warm: HashMap::new(),
         last: None,
+        begun: Instant::now(),
     };
     for state in states {
-        execution.block(state, slots.iter().copied().filter(|slot| slot.state == state))?;
+        let of_state: Vec<Slot> = slots.iter().copied().filter(|slot| slot.state == state).collect();
+        execution.block(state, &of_state)?;
     }
     execution.observer.event(Event::End);
     Ok(execution.record)
@@ -63,10 +67,11 @@ struct Execution<'a> {
     warm: HashMap<usize, Option<Residency>>,
     /// The command that ran last, unless it failed.
     last: Option<usize>,
+    begun: Instant,
 }
 
 impl Execution<'_> {
-    fn block(&mut self, state: StartState, slots: impl Iterator<Item = Slot>) -> Result<(), MeasureError> {
+    fn block(&mut self, state: StartState, slots: &[Slot]) -> Result<(), MeasureError> {
         if state == StartState::Selective {
             // Files that are not evicted must be resident: without metadata eviction, all of them; else those shared with others.
             for command in 0..self.plan.commands.len() {
@@ -74,15 +79,25 @@ impl Execution<'_> {
             }
         }
         let mut given_up: HashMap<usize, u32> = HashMap::new();
-        for slot in slots {
-            if self.record.gave_up.contains(&(slot.command, state)) {
-                *given_up.entry(slot.command).or_default() += 1;
-                continue;
+        let deadline =
+            self.plan.early_end.and_then(|rule| rule.deadline(self.begun, state, &self.plan.states_in_order()));
+        let mut left = slots.len();
+        for round in slots.chunk_by(|a, b| a.round == b.round) {
+            if self.is_enough(state, round, deadline) {
+                self.observer.event(Event::Enough { state, runs: left });
+                break;
             }
-            self.fill(slot, 1)?;
-            if self.has_only_failed(slot) {
-                self.record.gave_up.insert((slot.command, state));
+            for &slot in round {
+                if self.record.gave_up.contains(&(slot.command, state)) {
+                    *given_up.entry(slot.command).or_default() += 1;
+                    continue;
+                }
+                self.fill(slot, 1)?;
+                if self.has_only_failed(slot) {
+                    self.record.gave_up.insert((slot.command, state));
+                }
             }
+            left -= round.len();
         }
         for (command, runs) in given_up {
             self.observer.event(Event::GaveUp { command, state, runs });
@@ -91,6 +106,15 @@ impl Execution<'_> {
             self.look_back(state)?;
         }
         Ok(())
+    }
+
+    /// Whether the state needs no further round, of which `next` are the runs.
+    fn is_enough(&self, state: StartState, next: &[Slot], deadline: Option<Instant>) -> bool {
+        let (Some(rule), Some(slot)) = (self.plan.early_end, next.first()) else { return false };
+        let compared =
+            (1..self.plan.commands.len()).filter(|&command| !self.record.gave_up.contains(&(command, state)));
+        let comparisons: Vec<_> = compared.map(|command| comparison(&self.record.samples, command, state)).collect();
+        rule.is_enough(slot.round.saturating_sub(1), &comparisons, deadline)
     }
 
     /// Repeats a run until it counts, fails, or reaches the limit.

@@ -123,7 +123,8 @@ fn state_facts(counted: &[&Sample], command: usize, state: StartState, facts: &F
     }
 }
 
-fn comparison(samples: &[Sample], command: usize, state: StartState) -> Comparison {
+/// A command's times in a state against the first command's.
+pub(crate) fn comparison(samples: &[Sample], command: usize, state: StartState) -> Comparison {
     let rounds = samples.iter().filter(|sample| sample.state == state).map(|sample| sample.round).max().unwrap_or(0);
     let time = |command, round| {
         of(samples, command, state).filter(|sample| sample.round == round).find_map(Sample::counted_seconds)

@@ -7,6 +7,7 @@
 //! The order of runs is decided by a pure function ([`schedule()`]), and so is the meaning of a run's outcome; the
 //! machine is a trait, so that tests can simulate one whose caches misbehave.
 
+mod enough;
 mod error;
 mod execute;
 mod figures;
@@ -26,6 +27,7 @@ mod warnings;
 use std::sync::{Mutex, PoisonError};
 
 pub use coldstart_profile::measurement::{Measurement, StartState};
+pub use enough::EarlyEnd;
 pub use error::MeasureError;
 pub use observer::{Event, Observer, Silent};
 pub use plan::{Candidate, MeasurePlan, SavedState, may_start_cold};

@@ -41,6 +41,13 @@ pub enum Event<'a> {
         /// Number of runs.
         runs: u32,
     },
+    /// Planned runs that are not needed any more, or for which no time is left ([`crate::EarlyEnd`]).
+    Enough {
+        /// The state.
+        state: StartState,
+        /// Number of runs of all commands.
+        runs: usize,
+    },
     /// All runs are over.
     End,
 }

@@ -8,6 +8,7 @@ use coldstart_pagecache::SavedPageCache;
 use coldstart_profile::measurement::StartState;
 use coldstart_sys::drop_caches::may_drop_caches;
 
+use crate::enough::EarlyEnd;
 use crate::error::MeasureError;
 
 /// What is to be measured.
@@ -21,6 +22,8 @@ pub struct MeasurePlan {
     pub saved_state: Option<SavedState>,
     /// Runs of each command in each state that shall count, at least 1. Below 2 there are no intervals.
     pub runs: u32,
+    /// When to end before all runs are done; `None` for never.
+    pub early_end: Option<EarlyEnd>,
     /// How many runs that contradict their state are repeated at most, for each command and state.
     pub most_repetitions: u32,
     /// Count runs that exit with another code than 0, too.
@@ -60,6 +63,7 @@ impl MeasurePlan {
             states,
             saved_state: None,
             runs: 10,
+            early_end: None,
             most_repetitions: 10,
             accept_any_exit_code: false,
             fixed_frequency: false,

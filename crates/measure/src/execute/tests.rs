@@ -4,6 +4,7 @@ use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_profile::measurement::{End, Residency, Sample, StartState, Use};
 
 use super::*;
+use crate::enough::EarlyEnd;
 use crate::observer::Silent;
 use crate::plan::Candidate;
 
@@ -277,4 +278,28 @@ fn every_planned_run_is_settled_once() {
     };
     execute(&plan(2, &[StartState::Cold, StartState::Hot], 6), &mut machine, &mut observer).unwrap();
     assert_eq!((planned, settled), (24, 24));
+}
+
+#[test]
+fn a_state_ends_early_when_its_intervals_are_narrow_and_every_planned_run_is_accounted_for() {
+    // Cold runs all take the same, hot ones vary.
+    let mut machine = Played::new(2, |launch, _, state, run| {
+        if state == StartState::Hot {
+            run.seconds = Some(1.0 + (launch % 7) as f64 / 10.0);
+        }
+    });
+    let mut plan = plan(2, &[StartState::Cold, StartState::Hot], 10);
+    plan.early_end = Some(EarlyEnd { least_rounds: 3, precision: 0.01, time_limit: None });
+    let (mut planned, mut settled) = (0, 0);
+    let mut observer = |event: Event<'_>| match event {
+        Event::Begin { runs } => planned = runs,
+        Event::Done { settles_slot, .. } => settled += usize::from(settles_slot),
+        Event::Enough { runs, .. } => settled += runs,
+        _ => {}
+    };
+    let record = execute(&plan, &mut machine, &mut observer).unwrap();
+    assert_eq!(counted(&record, 0, StartState::Cold).len(), 3);
+    assert_eq!(counted(&record, 1, StartState::Cold).len(), 3);
+    assert_eq!(counted(&record, 1, StartState::Hot).len(), 10);
+    assert_eq!((planned, settled), (40, 40));
 }

@@ -49,6 +49,7 @@ impl Observer for Progress {
             }
             Event::Done { settles_slot, .. } => bar.inc(u64::from(settles_slot)),
             Event::GaveUp { runs, .. } => bar.inc(u64::from(runs)),
+            Event::Enough { runs, .. } => bar.inc(runs as u64),
             Event::End => bar.finish_and_clear(),
         }
     }
