@@ -150,8 +150,12 @@ impl Obstacle {
                 Self::NoUserNamespaces
             }
             (_, Some(libc::ENOSPC | libc::EUSERS)) => Self::TooMany,
-            (_, Some(libc::EINVAL | libc::ENOSYS)) if matches!(step, Step::Users | Step::Mounts) => Self::Unsupported(what),
-            (Method::UserNamespace, _) if denied && step == Step::Users && is(settings::UNPRIVILEGED_USERNS_CLONE, 0) => {
+            (_, Some(libc::EINVAL | libc::ENOSYS)) if matches!(step, Step::Users | Step::Mounts) => {
+                Self::Unsupported(what)
+            }
+            (Method::UserNamespace, _)
+                if denied && step == Step::Users && is(settings::UNPRIVILEGED_USERNS_CLONE, 0) =>
+            {
                 Self::NotForUsers
             }
             (Method::UserNamespace, _) if denied && is(settings::APPARMOR_RESTRICT_USERNS, 1) => Self::AppArmor,

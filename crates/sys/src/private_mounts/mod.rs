@@ -128,7 +128,10 @@ impl PrivateMounts {
             found.and_then(rustix::fs::fstat).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == cover)
         };
         let pairs = self.overlays.iter().zip(self.covers.iter().copied());
-        pairs.filter(|(overlay, cover)| !is_covered(overlay, *cover)).map(|(overlay, _)| overlay.original.clone()).collect()
+        pairs
+            .filter(|(overlay, cover)| !is_covered(overlay, *cover))
+            .map(|(overlay, _)| overlay.original.clone())
+            .collect()
     }
 
     /// Has the command's process enter the view right before it executes its program, after hooks that were added before.
@@ -138,6 +141,11 @@ impl PrivateMounts {
     pub fn enter_with(self: &Arc<Self>, command: &mut Command) {
         enter::before_exec(Arc::clone(self), command);
     }
+}
+
+/// As [`PrivateMounts::outside`]; without a view, the path itself.
+pub fn outside<'path>(mounts: Option<&'path PrivateMounts>, path: &'path Path) -> &'path Path {
+    mounts.map_or(path, |mounts| mounts.outside(path))
 }
 
 /// How a view can be made by this process; tried without any lasting effect.
@@ -207,7 +215,8 @@ fn reason(failed: Failed, method: Method, overlays: &[Overlay]) -> PrivateMounts
             None => PrivateMountsError::System { what: "mount a file over another", source },
         },
         Step::Users | Step::Map | Step::Mounts | Step::Apart => {
-            let obstacle = Obstacle::of(method, step, source.raw_os_error(), &|setting| kernel::number(setting), is_chroot());
+            let obstacle =
+                Obstacle::of(method, step, source.raw_os_error(), &|setting| kernel::number(setting), is_chroot());
             PrivateMountsError::Impossible { obstacle, source }
         }
     }

@@ -197,7 +197,8 @@ fn a_replaced_original_is_told() {
 #[test]
 #[ignore = "started by another test"]
 fn unprivileged_part() {
-    let [original, replacement] = ["ORIGINAL", "REPLACEMENT"].map(|name| PathBuf::from(std::env::var_os(name).unwrap()));
+    let [original, replacement] =
+        ["ORIGINAL", "REPLACEMENT"].map(|name| PathBuf::from(std::env::var_os(name).unwrap()));
     let view = match PrivateMounts::create(&[Overlay { original: original.clone(), replacement }]) {
         Ok(view) => Arc::new(view),
         Err(error) => {
@@ -234,8 +235,8 @@ fn without_root() {
 
 #[test]
 fn obstacles_are_told_by_the_settings() {
-    use settings::{APPARMOR_RESTRICT_USERNS, MAX_MNT_NAMESPACES, MAX_USER_NAMESPACES, UNPRIVILEGED_USERNS_CLONE};
     use coldstart_host::kernel::settings;
+    use settings::{APPARMOR_RESTRICT_USERNS, MAX_MNT_NAMESPACES, MAX_USER_NAMESPACES, UNPRIVILEGED_USERNS_CLONE};
 
     let of = |method, step, number, name: &'static str, value, is_chroot| {
         let setting = move |asked: &str| (asked == name).then_some(value);
