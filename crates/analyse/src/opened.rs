@@ -9,6 +9,7 @@ use std::path::Path;
 use coldstart_profile::FileIdentity;
 use coldstart_profile::trace::{FileId, TracedFile, TracedObject};
 use coldstart_symbols::{ObjectFile, TouchedPages, data_access, describe};
+use coldstart_sys::private_mounts::{PrivateMounts, outside};
 use rayon::prelude::*;
 
 use super::files::{FileSeen, kernel_number};
@@ -25,13 +26,17 @@ pub struct OpenedObjects {
 }
 
 impl OpenedObjects {
-    /// Opens those whose path, according to `is_same`, still refers to the mapped file.
-    pub fn open(joined: &Joined, is_same: &mut dyn FnMut(FileId, &TracedFile) -> bool) -> Self {
+    /// Opens those whose path, according to `is_same`, still refers to the mapped file; of a start in a private view, by `mounts`.
+    pub fn open(
+        joined: &Joined,
+        mounts: Option<&PrivateMounts>,
+        is_same: &mut dyn FnMut(FileId, &TracedFile) -> bool,
+    ) -> Self {
         let mut opened = BTreeMap::new();
         for (id, used) in joined.uses() {
             let file = usize::try_from(id.0).ok().and_then(|place| joined.files.get(place));
             let Some(file) = file.filter(|file| used.as_object && is_same(id, file)) else { continue };
-            if let Ok(object) = ObjectFile::open(&file.path) {
+            if let Ok(object) = ObjectFile::open(outside(mounts, &file.path)) {
                 opened.insert(id, (object, used));
             }
         }
@@ -61,15 +66,16 @@ impl OpenedObjects {
 }
 
 /// Whether a file's path still refers to its inode. On btrfs and overlayfs the device number differs; only the inode
-/// is compared.
-pub fn is_still_there(file: &TracedFile) -> bool {
-    std::fs::metadata(&file.path).is_ok_and(|metadata| metadata.ino() == file.inode && metadata.is_file())
+/// is compared. `mounts` is the private view of the start, if it had one.
+pub fn is_still_there(file: &TracedFile, mounts: Option<&PrivateMounts>) -> bool {
+    std::fs::metadata(outside(mounts, &file.path))
+        .is_ok_and(|metadata| metadata.ino() == file.inode && metadata.is_file())
 }
 
-/// The file system's data for a path.
-pub fn file_seen(path: &Path) -> Option<FileSeen> {
+/// The file system's data for a path; `mounts` is the private view in which the path was used, if it was one.
+pub fn file_seen(path: &Path, mounts: Option<&PrivateMounts>) -> Option<FileSeen> {
     let path = std::fs::canonicalize(path).ok()?;
-    let metadata = std::fs::metadata(&path).ok()?;
+    let metadata = std::fs::metadata(outside(mounts, &path)).ok()?;
     let size = i64::try_from(metadata.size()).unwrap_or(i64::MAX);
     Some(FileSeen {
         path,

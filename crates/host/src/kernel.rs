@@ -26,6 +26,14 @@ pub mod settings {
     pub const RANDOMIZE_VA_SPACE: &str = "/proc/sys/kernel/randomize_va_space";
     /// Which processes may trace which (`LSM/Yama.rst`); missing without Yama.
     pub const PTRACE_SCOPE: &str = "/proc/sys/kernel/yama/ptrace_scope";
+    /// User namespaces that the caller's may contain (`user.rst`); 0 forbids them.
+    pub const MAX_USER_NAMESPACES: &str = "/proc/sys/user/max_user_namespaces";
+    /// Mount namespaces that the caller's user namespace may contain (`user.rst`).
+    pub const MAX_MNT_NAMESPACES: &str = "/proc/sys/user/max_mnt_namespaces";
+    /// Whether unprivileged processes may create user namespaces; only Debian's and derived kernels have it.
+    pub const UNPRIVILEGED_USERNS_CLONE: &str = "/proc/sys/kernel/unprivileged_userns_clone";
+    /// Whether AppArmor withholds capabilities in user namespaces of unconfined programs; only Ubuntu's kernels have it.
+    pub const APPARMOR_RESTRICT_USERNS: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
     /// Directory entries: all, unused, ... (`fs.rst`).
     pub const DENTRY_STATE: &str = "/proc/sys/fs/dentry-state";
     /// Inodes: all, unused (`fs.rst`).

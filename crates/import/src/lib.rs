@@ -87,18 +87,18 @@ fn trace(path: &Path, recording: &Recording, first: &First) -> Trace {
         until,
         first: first.process,
     };
-    let joined = analyse::join(&recorded, &file_seen);
+    let joined = analyse::join(&recorded, &|path| file_seen(path, None));
     let started = started(path, recording, first.launched_at, until);
     let seconds = i64::try_from(until.saturating_sub(first.launched_at) / 1_000_000_000).unwrap_or(i64::MAX);
     let mut same = Same::new(&recording.build_ids, started.saturating_add(seconds).saturating_add(1));
-    let opened = OpenedObjects::open(&joined, &mut |_, file| same.is_same(file));
+    let opened = OpenedObjects::open(&joined, None, &mut |_, file| same.is_same(file));
     let objects = opened.describe();
     let Analysed { processes, threads, mut files, loads, phases, events } =
         analyse::finish(joined, &objects, &|file, address| opened.writes(file, address));
     let main = processes.iter().find(|process| process.number == first.process && process.executed == first.executed);
     let program = main.map(|process| process.program.clone()).unwrap_or_default();
     let places = Places::here(&program);
-    analyse::identify(&mut files, &file_seen, &|path| places.category(path, false));
+    analyse::identify(&mut files, &|path| file_seen(path, None), &|path| places.category(path, false));
     let mut run = run(recording, first, main, Moment(until.saturating_sub(first.launched_at)));
     run.started = started;
     if run.command.is_empty() {

@@ -43,7 +43,7 @@ impl<'a> Same<'a> {
             self.others.push(format!("{path} (recorded {}, here {here})", digits(recorded)));
             return false;
         }
-        let is_same = is_still_there(file) && metadata.mtime() <= self.recorded;
+        let is_same = is_still_there(file, None) && metadata.mtime() <= self.recorded;
         if !is_same {
             self.others.push(path);
         }

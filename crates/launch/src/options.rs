@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use coldstart_sys::named_file::open_input;
+use coldstart_sys::private_mounts::PrivateMounts;
 
 use crate::error::LaunchError;
 use crate::interrupt::Interrupt;
@@ -55,6 +57,12 @@ pub struct LaunchOptions {
     pub environment: Vec<(OsString, Option<OsString>)>,
     /// The program's working directory; ours if `None`.
     pub working_directory: Option<PathBuf>,
+    /// A view of the file system that the program is started in. The program's own name is still looked up outside, where the same
+    /// names exist.
+    ///
+    /// Such a start takes longer, by a fork instead of `posix_spawn`: compare it only with starts in another view, which may be one
+    /// without overlays.
+    pub mounts: Option<Arc<PrivateMounts>>,
     /// Signals that end the launch. Without it, Ctrl-C has the effect it had before, and may leave processes behind.
     pub interrupt: Option<Interrupt>,
 }
@@ -74,6 +82,7 @@ impl Default for LaunchOptions {
             grace: Self::DEFAULT_GRACE,
             environment: Vec::new(),
             working_directory: None,
+            mounts: None,
             interrupt: None,
         }
     }

@@ -1,8 +1,8 @@
 //! One launch, from the spawn to the last process reaped.
 //!
 //! Between the spawn and readiness this file does only what cannot be done before or after: no thread, no allocation,
-//! one `poll`. Commands without [`Setup`] are spawned by std with `posix_spawn`, which borrows our memory (`CLONE_VFORK`)
-//! instead of copying our page tables; a `pre_exec` hook would make it fork.
+//! one `poll`. Commands without [`Setup`] and without a private view are spawned by std with `posix_spawn`, which borrows our memory
+//! (`CLONE_VFORK`) instead of copying our page tables; a `pre_exec` hook would make it fork.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -91,6 +91,10 @@ impl PreparedLaunch {
             command.process_group(0);
         }
         readiness.prepare(&mut command)?;
+        if let Some(mounts) = &options.mounts {
+            // Before other hooks: what it does is no call of the program.
+            mounts.enter_with(&mut command);
+        }
         if let Some(setup) = setup {
             setup(&mut command);
         }

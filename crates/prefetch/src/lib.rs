@@ -17,4 +17,4 @@ pub use choice::{Choice, Forecast, PlannedPages, choose_plan};
 pub use cost::{readable_gap, request_time};
 pub use planner::{PlanInput, Strategy, plan_prefetch, transfer_limit};
 pub use probe::{ProbeError, probe_device};
-pub use replay::{Replay, ReplayReport, TargetOutcome, check_targets};
+pub use replay::{Replay, ReplayReport, TargetOutcome, check_targets, check_targets_inside};

@@ -19,6 +19,7 @@ use coldstart_profile::plan::{PlanView, Step, TargetKind};
 use coldstart_profile::{FileIdentity, PAGE_SIZE, PageRange};
 use coldstart_sys::held_pages::HeldPages;
 use coldstart_sys::named_file::{InodeKind, LastLink, NamedFile};
+use coldstart_sys::private_mounts::{PrivateMounts, outside};
 use rustix::fs::{Advice, Mode, OFlags};
 
 /// The result of a replay.
@@ -324,9 +325,14 @@ fn open_target(path: &Path, kind: TargetKind) -> Result<(OwnedFd, TargetOutcome,
 
 /// Checks each target of a plan, as a replay would.
 pub fn check_targets(plan: &PlanView<'_>) -> Vec<TargetOutcome> {
+    check_targets_inside(plan, None)
+}
+
+/// As [`check_targets`], as a replay in a private view would.
+pub fn check_targets_inside(plan: &PlanView<'_>, mounts: Option<&PrivateMounts>) -> Vec<TargetOutcome> {
     let check = |number| {
         let Some((path, kind)) = plan.target(number) else { return TargetOutcome::Missing };
-        open_target(path, kind).map_or_else(|outcome| outcome, |(_, outcome, _)| outcome)
+        open_target(outside(mounts, path), kind).map_or_else(|outcome| outcome, |(_, outcome, _)| outcome)
     };
     (0..plan.target_count() as u32).map(check).collect()
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use coldstart_analyse::kernel_number;
 use coldstart_profile::{DiskExtent, FileIdentity, FileKind, FileUse, PageRange, Touched, merge_ranges, page_count};
 use coldstart_sys::named_file::{LastLink, NamedFile};
+use coldstart_sys::private_mounts::{PrivateMounts, outside};
 use rustix::fs::{Mode, OFlags};
 
 use crate::block_device::BlockDevice;
@@ -30,6 +31,8 @@ pub(crate) struct Span {
 /// Gathers files and their pages.
 pub(crate) struct FileCollector<'notes> {
     span: Span,
+    /// The private view of the start.
+    mounts: Option<&'notes PrivateMounts>,
     /// By (device, inode) in the kernel's numbering, in order of time; `None` without a recording.
     fills: Option<HashMap<(u64, u64), Vec<PageFill>>>,
     /// Whether currently cached pages count as used, besides the fills.
@@ -51,7 +54,12 @@ impl<'notes> FileCollector<'notes> {
         };
         let fills = fills.map(by_file);
         let (seen, devices, files) = (HashSet::new(), Vec::new(), Vec::new());
-        Self { span, fills, counts_resident: true, seen, devices, files, notes }
+        Self { span, mounts: None, fills, counts_resident: true, seen, devices, files, notes }
+    }
+
+    /// Of a start in a private view.
+    pub(crate) fn inside(self, mounts: Option<&'notes PrivateMounts>) -> Self {
+        Self { mounts, ..self }
     }
 
     /// Counts only fills as used pages: if all uses are among them, or the start is long over.
@@ -73,7 +81,8 @@ impl<'notes> FileCollector<'notes> {
 
     fn add_file(&mut self, file: &SeenFile, opened_at: Duration) {
         // A file that was removed or replaced since cannot be prefetched.
-        let found = NamedFile::find(&file.real_path, LastLink::Keep).and_then(NamedFile::regular);
+        let place = outside(self.mounts, &file.real_path);
+        let found = NamedFile::find(place, LastLink::Keep).and_then(NamedFile::regular);
         let Ok((descriptor, stat)) = found.and_then(|found| found.open(OFlags::empty())) else { return };
         let descriptor = OwnedFd::from(descriptor);
         if (stat.st_dev, stat.st_ino) != (file.device, file.inode) || stat.st_size == 0 {
@@ -83,7 +92,7 @@ impl<'notes> FileCollector<'notes> {
             self.notes.memory_files += 1;
             return;
         }
-        let kind = match fs::metadata(&file.real_path) {
+        let kind = match fs::metadata(place) {
             // Created by the start itself: it will be created again, not read.
             Ok(metadata) if metadata.created().is_ok_and(|created| created >= self.span.started) => return,
             Ok(metadata) if changed_since(&metadata, self.span.started) => FileKind::Rewritten,

@@ -17,5 +17,5 @@ mod working_set;
 pub use error::TraceError;
 pub use names::{NameLog, SeenFile, SeenName, SeenRequest};
 pub use page_fills::{PageFill, PageFillRecorder};
-pub use touched_working_set::{ExactWorkingSet, TraceAge, TracedWorkingSets, traced_working_sets};
+pub use touched_working_set::{ExactWorkingSet, TraceAge, TracedWorkingSets, traced_working_sets, working_sets_inside};
 pub use working_set::{Recording, RecordingNotes, record_working_set};

@@ -19,6 +19,8 @@ use coldstart_profile::{
     page_count,
 };
 
+use coldstart_sys::private_mounts::{PrivateMounts, outside};
+
 use crate::files::{FileCollector, Span};
 use crate::names::SeenFile;
 use crate::{PageFill, RecordingNotes, SeenName, SeenRequest};
@@ -66,10 +68,15 @@ const NO_TOUCHES: &str = "Page touches and mappings are not recorded: ";
 
 /// The working sets of a traced start that recorded pages and files.
 pub fn traced_working_sets(trace: &Trace, age: TraceAge) -> TracedWorkingSets {
+    working_sets_inside(trace, age, None)
+}
+
+/// As [`traced_working_sets`], of a start in a private view: its files are the replacements, under the originals' names.
+pub fn working_sets_inside(trace: &Trace, age: TraceAge, mounts: Option<&PrivateMounts>) -> TracedWorkingSets {
     let mut notes = RecordingNotes::default();
     let facts = Facts::of(trace);
     let mut changed_files = Vec::new();
-    let found = find_files(trace, age, &mut changed_files);
+    let found = find_files(trace, age, mounts, &mut changed_files);
 
     let started = match age {
         TraceAge::Fresh(started) => started,
@@ -81,7 +88,7 @@ pub fn traced_working_sets(trace: &Trace, age: TraceAge) -> TracedWorkingSets {
     };
     let ready = trace.run.ready_at.unwrap_or(trace.run.ended_at).since_launch();
     let span = Span { started, from: Duration::ZERO, to: ready };
-    let mut collector = FileCollector::new(span, Some(uses(trace, &found)), &mut notes);
+    let mut collector = FileCollector::new(span, Some(uses(trace, &found)), &mut notes).inside(mounts);
     if facts.fills_are_known || age == TraceAge::Kept {
         collector = collector.without_resident();
     }
@@ -149,7 +156,12 @@ struct Found {
     is_regular: bool,
 }
 
-fn find_files(trace: &Trace, age: TraceAge, changed: &mut Vec<PathBuf>) -> HashMap<FileId, Found> {
+fn find_files(
+    trace: &Trace,
+    age: TraceAge,
+    mounts: Option<&PrivateMounts>,
+    changed: &mut Vec<PathBuf>,
+) -> HashMap<FileId, Found> {
     // In another root (a chroot) a file's path of the time is not ours, but the names that led to it are told as we see them.
     let mut names: HashMap<FileId, Vec<&PathBuf>> = HashMap::new();
     for lookup in &trace.lookups {
@@ -164,7 +176,7 @@ fn find_files(trace: &Trace, age: TraceAge, changed: &mut Vec<PathBuf>) -> HashM
             continue;
         }
         let candidates = std::iter::once(&file.path).chain(names.get(&id).into_iter().flatten().copied());
-        let Some((path, metadata)) = look_up(file, candidates) else { continue };
+        let Some((path, metadata)) = look_up(file, candidates, mounts) else { continue };
         let size = i64::try_from(metadata.size()).unwrap_or(i64::MAX);
         let identity = FileIdentity::from_stat(size, metadata.mtime(), metadata.mtime_nsec());
         // Of a file that was found under another root's path there is no identity in the trace.
@@ -183,11 +195,15 @@ fn find_files(trace: &Trace, age: TraceAge, changed: &mut Vec<PathBuf>) -> HashM
 
 /// The first of the paths that leads to the file. btrfs and overlayfs tell other device numbers to the one who asks than to the
 /// recorder, so where no device fits the inode alone has to do.
-fn look_up<'a>(file: &TracedFile, paths: impl Iterator<Item = &'a PathBuf>) -> Option<(PathBuf, Metadata)> {
+fn look_up<'a>(
+    file: &TracedFile,
+    paths: impl Iterator<Item = &'a PathBuf>,
+    mounts: Option<&PrivateMounts>,
+) -> Option<(PathBuf, Metadata)> {
     let mut by_inode = None;
     for path in paths {
         let Ok(path) = std::fs::canonicalize(path) else { continue };
-        let Ok(metadata) = std::fs::metadata(&path) else { continue };
+        let Ok(metadata) = std::fs::metadata(outside(mounts, &path)) else { continue };
         if metadata.ino() != file.inode {
             continue;
         }

@@ -95,7 +95,7 @@ pub fn record_working_set(command: &CommandLine, options: &LaunchOptions) -> Res
         }
     };
     let source = if fills.is_some() { PageSource::PageCacheFills } else { PageSource::Residency };
-    let mut collector = FileCollector::new(span, fills, &mut notes);
+    let mut collector = FileCollector::new(span, fills, &mut notes).inside(options.mounts.as_deref());
     collector.add_opened(&names.names);
     collector.add_metadata();
     let mut command_words = vec![command.program.clone()];

@@ -51,6 +51,17 @@ pub struct Options {
 /// If no output is given, a result would replace a file that must not be replaced, or a path in the options cannot be used.
 /// Nothing is written in this case.
 pub fn bind(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Report, AppError> {
+    bind_seen_as(options, None, interrupt, observer)
+}
+
+/// As [`bind`], for a program that will be started under another path than that of the result: a copy that lies over the original in
+/// a private view.
+pub(crate) fn bind_seen_as(
+    options: &Options,
+    seen_as: Option<&Path>,
+    interrupt: &Interrupt,
+    observer: &dyn Observer,
+) -> Result<Report, AppError> {
     let programs = options.programs.as_slice();
     let place = Destination::of("bind", &options.place, programs, options.dry_run)?;
     if let Some(directory) = programs.iter().find(|program| program.is_dir()) {
@@ -86,6 +97,7 @@ pub fn bind(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -
         rule,
         keep_original,
         anyway: options.anyway,
+        seen_as: seen_as.map(Path::to_owned),
     };
     let (mut done, mut not_begun) = (Vec::new(), 0);
     observer.begin(Some(tasks.len()));

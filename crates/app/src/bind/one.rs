@@ -34,6 +34,8 @@ pub(super) struct Binder {
     pub(super) keep_original: Option<Destination>,
     /// Whether to bind programs without failed probes, too.
     pub(super) anyway: bool,
+    /// The path that the program will be started under, if not that of the result.
+    pub(super) seen_as: Option<PathBuf>,
 }
 
 /// The result for a bindable program.
@@ -194,6 +196,9 @@ impl Binder {
 
     /// The path of the bound program: absolute, with a directory free of symbolic links.
     fn output(&self, task: &Task, original: &OriginalFile) -> Result<PathBuf, AppError> {
+        if let Some(path) = &self.seen_as {
+            return Ok(path.clone());
+        }
         let Some(target) = self.place.target(task) else { return Ok(original.real_path().to_owned()) };
         let absolute = std::path::absolute(&target)?;
         let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else { return Ok(absolute) };

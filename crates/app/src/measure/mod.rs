@@ -22,6 +22,7 @@ use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::{Candidate, MeasureError, MeasurePlan, Observer as RunObserver, frequency};
 use coldstart_profile::measurement::{KeptMeasurement, Warning};
 use coldstart_profile::{FileKind, WorkingSet};
+use coldstart_sys::private_mounts::{PrivateMounts, outside};
 use coldstart_trace::record_working_set;
 use serde::Serialize;
 
@@ -137,7 +138,7 @@ pub fn measure(
 /// When the program cannot be started or watched.
 pub fn candidate(label: String, command_line: CommandLine, options: &LaunchOptions) -> Result<Candidate, AppError> {
     let recording = record_working_set(&command_line, options)?;
-    let files = files_of(&recording.working_set);
+    let files = files_outside(&recording.working_set, options.mounts.as_deref());
     Ok(Candidate { label, command_line, launch: options.clone(), files })
 }
 
@@ -145,6 +146,12 @@ pub fn candidate(label: String, command_line: CommandLine, options: &LaunchOptio
 pub fn files_of(working_set: &WorkingSet) -> Vec<PathBuf> {
     let regular = working_set.files.iter().filter(|file| file.kind != FileKind::BlockDevice);
     regular.map(|file| file.path.clone()).collect()
+}
+
+/// The regular files of a working set that was recorded in a private view, by the paths that lead to them outside: the
+/// replacements by their own.
+pub fn files_outside(working_set: &WorkingSet, mounts: Option<&PrivateMounts>) -> Vec<PathBuf> {
+    files_of(working_set).iter().map(|path| outside(mounts, path).to_owned()).collect()
 }
 
 /// Labels of the commands of a measurement: A, B, ..., Z, then numbers.

@@ -13,8 +13,11 @@ use coldstart_prefetch::{Choice, Forecast, PlannedPages, Strategy, choose_plan};
 use coldstart_profile::printable;
 use coldstart_profile::trace::{FileCategory, Layer, PagesSeen, Run, StartState, Trace};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
+use coldstart_sys::private_mounts::outside;
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
-use coldstart_trace::{ExactWorkingSet, TraceAge, TraceError, TracedWorkingSets, traced_working_sets};
+use coldstart_trace::{
+    ExactWorkingSet, TraceAge, TraceError, TracedWorkingSets, traced_working_sets, working_sets_inside,
+};
 use coldstart_tracefile::TraceFile;
 use coldstart_view::numbers::counted;
 use serde::Serialize;
@@ -35,7 +38,7 @@ pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, AppErr
         Err(Refusal::Other(error)) => return Err(error),
     };
     let hot_start = recorder.hot_start()?;
-    let sets = traced_working_sets(&trace, TraceAge::Fresh(started));
+    let sets = working_sets_inside(&trace, TraceAge::Fresh(started), recorder.options.mounts.as_deref());
     Ok(planned(&trace, sets, &Planner { strategy: recorder.strategy, hot_start }))
 }
 
@@ -88,7 +91,8 @@ fn traced(recorder: &PlanRecorder<'_>) -> Result<(Trace, SystemTime), Refusal> {
     let is_on_disk = |category| !matches!(category, FileCategory::Memory | FileCategory::Metadata);
     for file in learned.files.iter().filter(|file| is_on_disk(file.category)) {
         // Errors are ignored: pages that remain in memory cost neither this start nor the next one.
-        let _ = evict(&file.path, EvictOptions { write_first: false });
+        let place = outside(recorder.options.mounts.as_deref(), &file.path);
+        let _ = evict(place, EvictOptions { write_first: false });
     }
     start(recorder, StartState::FilesEvicted)
 }

@@ -10,6 +10,7 @@ use coldstart_prefetch::{Choice, PlanInput, Strategy, plan_prefetch, probe_devic
 use coldstart_profile::plan::{PlannedDevice, PrefetchPlan};
 use coldstart_profile::{FileKind, WorkingSet};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
+use coldstart_sys::private_mounts::outside;
 use coldstart_trace::{Recording, RecordingNotes, record_working_set};
 use coldstart_view::numbers::counted;
 
@@ -71,7 +72,8 @@ impl PlanRecorder<'_> {
         let learned = self.record_once()?;
         for file in learned.working_set.files.iter().filter(|file| file.kind != FileKind::BlockDevice) {
             // Errors are ignored: pages that remain in memory are missing from the plan and cost nothing at this start.
-            let _ = evict(&file.path, EvictOptions { write_first: false });
+            let place = outside(self.options.mounts.as_deref(), &file.path);
+            let _ = evict(place, EvictOptions { write_first: false });
         }
         self.record_once()
     }

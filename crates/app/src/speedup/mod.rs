@@ -1,5 +1,6 @@
 //! `speedup`: record a program, apply fixes, prove them, and measure before and after.
 
+pub mod copies;
 mod fix;
 mod prefetch_fix;
 mod sameness;

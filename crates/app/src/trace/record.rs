@@ -10,6 +10,7 @@ use coldstart_output::{Inputs, OutputTarget};
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_profile::trace::{FileCategory, Layer, StartState, Trace, TracedFile};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
+use coldstart_sys::private_mounts::{PrivateMounts, outside};
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
 use coldstart_tracefile::{try_out, write_trace_at};
 
@@ -98,7 +99,7 @@ impl Recording<'_> {
             observer.note(
                 "dropping the system's caches requires root: the program is started once to find its files, and these are evicted",
             );
-            evict_files(&self.start(state, &[Layer::Files, Layer::Pages].into())?);
+            evict_files(&self.start(state, &[Layer::Files, Layer::Pages].into())?, self.launch.mounts.as_deref());
         }
         self.start(state, &self.options.layers.iter().copied().collect())
     }
@@ -120,10 +121,10 @@ impl Recording<'_> {
 }
 
 /// Evicts the files of a trace. Errors are ignored: the recorded start shows which pages remained resident.
-fn evict_files(trace: &Trace) {
+fn evict_files(trace: &Trace, mounts: Option<&PrivateMounts>) {
     let is_on_disk = |file: &&TracedFile| !matches!(file.category, FileCategory::Memory | FileCategory::Metadata);
     for file in trace.files.iter().filter(is_on_disk) {
-        let _ = evict(&file.path, EvictOptions { write_first: false });
+        let _ = evict(outside(mounts, &file.path), EvictOptions { write_first: false });
     }
 }
 

@@ -13,4 +13,5 @@ mod launchers;
 mod launches;
 mod notify;
 mod page;
+mod private_view;
 mod window;

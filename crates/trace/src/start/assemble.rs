@@ -1,6 +1,7 @@
 //! Assembling the trace at the end: records and notes, descriptions of objects, names, reads and fills.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 use std::time::Duration;
 
 use coldstart_analyse::{self as analyse, Analysed, Note, NoteKind, OpenedObjects, Places, file_seen, is_still_there};
@@ -8,6 +9,7 @@ use coldstart_profile::trace::{
     Event, EventKind, Layer, Moment, PagesSeen, ProcessId, Run, ThreadId, Trace, TracedFile, TracedProcess,
     TracedThread,
 };
+use coldstart_sys::private_mounts::PrivateMounts;
 
 use super::disk::{DiskLog, FileKey, KnownFiles, Setting, disk_pieces};
 use super::session::FollowedStart;
@@ -19,21 +21,24 @@ pub(super) struct Parts<'a> {
     pub(super) names: Option<NameLog>,
     pub(super) disk: Option<DiskLog>,
     pub(super) places: &'a Places,
+    /// The private view of the start.
+    pub(super) mounts: Option<&'a PrivateMounts>,
     pub(super) run: Run,
     pub(super) layers: &'a BTreeSet<Layer>,
 }
 
 pub(super) fn assemble(parts: Parts<'_>) -> Trace {
-    let Parts { mut start, names, disk, places, mut run, layers } = parts;
+    let Parts { mut start, names, disk, places, mounts, mut run, layers } = parts;
     if let Some(names) = &names {
         add_executions(&mut start, names);
     }
-    let joined = analyse::join(&start.recorded(), &file_seen);
-    let opened = OpenedObjects::open(&joined, &mut |_, file| is_still_there(file));
+    let seen = |path: &Path| file_seen(path, mounts);
+    let joined = analyse::join(&start.recorded(), &seen);
+    let opened = OpenedObjects::open(&joined, mounts, &mut |_, file| is_still_there(file, mounts));
     let objects = opened.describe();
     let Analysed { processes, threads, mut files, loads, mut phases, mut events } =
         analyse::finish(joined, &objects, &|file, address| opened.writes(file, address));
-    analyse::identify(&mut files, &file_seen, &|path| places.category(path, false));
+    analyse::identify(&mut files, &seen, &|path| places.category(path, false));
     if !layers.contains(&Layer::Pages) {
         events.clear();
     }

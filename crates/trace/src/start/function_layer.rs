@@ -11,6 +11,7 @@ use coldstart_profile::trace::{
     CodeAddress, Event, EventKind, FileId, Layer, Moment, PhaseKind, ProcessId, RunEnd, ThreadId, Trace,
 };
 use coldstart_symbols::{FunctionStarts, ObjectFile, TouchedPages, WantedPages, describe, function_starts};
+use coldstart_sys::private_mounts::{PrivateMounts, outside};
 
 use super::follow::{ArmedFunctions, FileKey};
 use super::record::IsWanted;
@@ -26,7 +27,12 @@ pub(super) struct Arming {
 /// Chooses among the pages that the first start touched.
 ///
 /// `is_wanted` is called with an object's path and soname.
-pub(super) fn choose(trace: &Trace, everywhere: bool, is_wanted: &IsWanted<'_>) -> Arming {
+pub(super) fn choose(
+    trace: &Trace,
+    mounts: Option<&PrivateMounts>,
+    everywhere: bool,
+    is_wanted: &IsWanted<'_>,
+) -> Arming {
     let mut pages: BTreeMap<FileId, BTreeSet<u64>> = BTreeMap::new();
     for event in &trace.events {
         if let (EventKind::Touch(touch), Some(file)) = (event.kind, event.file)
@@ -46,7 +52,7 @@ pub(super) fn choose(trace: &Trace, everywhere: bool, is_wanted: &IsWanted<'_>) 
         found = true;
         let touched = pages.get(&object.file).cloned().unwrap_or_default();
         let wanted = if everywhere { WantedPages::All } else { WantedPages::Of(&touched) };
-        let starts = ObjectFile::open(&file.path).and_then(|opened| function_starts(&opened, &wanted));
+        let starts = ObjectFile::open(outside(mounts, &file.path)).and_then(|opened| function_starts(&opened, &wanted));
         match starts {
             Ok(FunctionStarts { coverage, .. }) if !coverage.is_enough() => arming.notes.push(format!(
                 "First calls in {path} are not recorded: its unwind tables and symbols cover only {:.0} % of its code. The pages \
@@ -67,14 +73,14 @@ pub(super) fn choose(trace: &Trace, everywhere: bool, is_wanted: &IsWanted<'_>) 
 }
 
 /// Adds the first calls of the second start.
-pub(super) fn add(trace: &mut Trace, second: &FollowedStart) {
+pub(super) fn add(trace: &mut Trace, mounts: Option<&PrivateMounts>, second: &FollowedStart) {
     let joined = analyse::join(&second.recorded(), &|_| None);
     let uses = joined.uses();
     let numbers = file_numbers(trace);
     // Second start's files by the first one's numbers.
     let mut same: HashMap<FileId, FileId> = HashMap::new();
     for (place, file) in (0u32..).zip(&joined.files) {
-        let first = numbers.get(&(file.device, file.inode)).copied().or_else(|| by_path(trace, &file.path));
+        let first = numbers.get(&(file.device, file.inode)).copied().or_else(|| by_path(trace, mounts, &file.path));
         if let Some(first) = first {
             same.insert(FileId(place), first);
         }
@@ -85,7 +91,7 @@ pub(super) fn add(trace: &mut Trace, second: &FollowedStart) {
         let Some(mut object) = trace.object(*first).cloned() else { continue };
         object.file = *file;
         objects.push(object);
-        name_functions(trace, *first, &used.instructions);
+        name_functions(trace, mounts, *first, &used.instructions);
     }
     let analysed = analyse::finish(joined, &objects, &|_, _| None);
     let line = TimeLine::new(trace, &analysed);
@@ -151,19 +157,20 @@ fn file_numbers(trace: &Trace) -> HashMap<(u64, u64), FileId> {
     (0u32..).zip(&trace.files).map(|(place, file)| ((file.device, file.inode), FileId(place))).collect()
 }
 
-fn by_path(trace: &Trace, path: &std::path::Path) -> Option<FileId> {
-    let metadata = std::fs::metadata(path).ok()?;
+fn by_path(trace: &Trace, mounts: Option<&PrivateMounts>, path: &std::path::Path) -> Option<FileId> {
+    let metadata = std::fs::metadata(outside(mounts, path)).ok()?;
     let key = (kernel_number(metadata.dev()), metadata.ino());
     let place = trace.files.iter().position(|file| (file.device, file.inode) == key || file.path == path)?;
     Some(FileId(u32::try_from(place).ok()?))
 }
 
 /// Names of called functions outside the first start's pages.
-fn name_functions(trace: &mut Trace, file: FileId, offsets: &BTreeSet<u64>) {
+fn name_functions(trace: &mut Trace, mounts: Option<&PrivateMounts>, file: FileId, offsets: &BTreeSet<u64>) {
     let Some(path) = trace.file(file).map(|file| file.path.clone()) else { return };
     let mut touched = TouchedPages::new();
     offsets.iter().for_each(|&offset| touched.add_instruction(offset));
-    let described = ObjectFile::open(&path).ok().and_then(|object| describe(&object, file, &touched).ok());
+    let described =
+        ObjectFile::open(outside(mounts, &path)).ok().and_then(|object| describe(&object, file, &touched).ok());
     let Some(described) = described else { return };
     let Some(object) = trace.objects.iter_mut().find(|object| object.file == file) else { return };
     let known: BTreeSet<u64> = object.symbols.iter().map(|symbol| symbol.address).collect();

@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use coldstart_analyse::Places;
 use coldstart_launch::{CommandLine, LaunchError, LaunchOptions, Launched, Output, find_program};
 use coldstart_profile::trace::{Layer, PagesSeen, Run, RunEnd, StartState, Trace};
+use coldstart_sys::private_mounts::PrivateMounts;
 use coldstart_sys::syscall_observer::{PendingObserver, observe};
 
 use super::assemble::{Parts, assemble};
@@ -71,7 +72,7 @@ impl<'a> PreparedTrace<'a> {
         let path = path.map_or_else(|| std::env::var_os("PATH"), |(_, value)| value.clone());
         let program = find_program(&command.program, path.as_deref(), options.launch.working_directory.as_deref())?;
         let program = std::fs::canonicalize(&program).unwrap_or(program);
-        let mut facts = FileFacts::default();
+        let mut facts = FileFacts::inside(options.launch.mounts.clone());
         facts.learn(&program);
         Ok(Self { command, options, facts, places: Places::here(&program) })
     }
@@ -86,11 +87,11 @@ impl<'a> PreparedTrace<'a> {
         if !self.options.layers.contains(&Layer::Functions) || launched.is_none() {
             return Ok(TracedStart { trace, launched });
         }
-        let arming = function_layer::choose(&trace, self.options.functions_everywhere, functions_of);
+        let arming = function_layer::choose(&trace, self.mounts(), self.options.functions_everywhere, functions_of);
         trace.run.notes.extend(arming.notes.iter().cloned());
         if !arming.functions.is_empty() {
             match self.follow_functions(&arming) {
-                Ok(second) => function_layer::add(&mut trace, &second),
+                Ok(second) => function_layer::add(&mut trace, self.mounts(), &second),
                 // What the first one told is not worth less for it.
                 Err(error) => trace
                     .run
@@ -151,10 +152,15 @@ impl<'a> PreparedTrace<'a> {
             Ending::Launched(launched) => Some(Launched::clone(launched)),
             Ending::Interrupted(_) => None,
         };
-        let parts = Parts { start, names, disk, places: &self.places, run, layers };
+        let parts = Parts { start, names, disk, places: &self.places, mounts: self.mounts(), run, layers };
         let mut trace = assemble(parts);
         note_left_behind(&mut trace);
         Ok((trace, launched))
+    }
+
+    /// The private view of the start.
+    fn mounts(&self) -> Option<&PrivateMounts> {
+        self.options.launch.mounts.as_deref()
     }
 
     fn follow_functions(&self, arming: &Arming) -> Result<FollowedStart, TraceError> {

@@ -5,6 +5,7 @@
 mod disk;
 mod disk_lost;
 mod disk_without_root;
+mod private_view;
 mod start_initialisers;
 mod start_layers;
 mod start_names;

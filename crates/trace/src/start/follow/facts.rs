@@ -7,11 +7,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use coldstart_elf::{ElfFile, FileType, GnuHashTable, SymbolTable, SysvHashTable, Vaddr};
 use coldstart_host::process::ProcessFiles;
 use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::open_regular;
+use coldstart_sys::private_mounts::{PrivateMounts, outside};
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
 /// Of one file; addresses are without load bias.
@@ -37,9 +39,15 @@ pub(super) struct Facts {
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct FileFacts {
     known: HashMap<PathBuf, Facts>,
+    mounts: Option<Arc<PrivateMounts>>,
 }
 
 impl FileFacts {
+    /// For a start in a private view.
+    pub(in super::super) fn inside(mounts: Option<Arc<PrivateMounts>>) -> Self {
+        Self { known: HashMap::new(), mounts }
+    }
+
     /// Looks at a program and its loader.
     pub(in super::super) fn learn(&mut self, program: &Path) {
         if let Some(interpreter) = self.of(program).interpreter.clone() {
@@ -56,14 +64,17 @@ impl FileFacts {
         inside.push(path);
         let number = |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
         match number(Path::new(&inside)) {
-            Some(there) if number(path) != Some(there) => look(Path::new(&inside)).unwrap_or_default(),
+            Some(there) if number(outside(self.mounts.as_deref(), path)) != Some(there) => {
+                look(Path::new(&inside)).unwrap_or_default()
+            }
             _ => self.of(path).clone(),
         }
     }
 
     /// Of a file by its real path.
     fn of(&mut self, path: &Path) -> &Facts {
-        self.known.entry(path.to_path_buf()).or_insert_with(|| look(path).unwrap_or_default())
+        let place = outside(self.mounts.as_deref(), path);
+        self.known.entry(path.to_path_buf()).or_insert_with(|| look(place).unwrap_or_default())
     }
 }
 

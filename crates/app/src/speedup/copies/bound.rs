@@ -1,0 +1,61 @@
+//! A bound copy of a program.
+
+use std::path::{Path, PathBuf};
+
+use coldstart_launch::Interrupt;
+use coldstart_sys::private_mounts::Overlay;
+
+use super::{TrialDirectory, resemble};
+use crate::bind::{self, Done, bind_seen_as, caution_sentence};
+use crate::observer::Silent;
+use crate::rewriting::{Outcome, PlaceOptions};
+
+/// A bound copy, proven to be the same program but for its search.
+#[derive(Clone, Debug)]
+pub struct BoundCopy {
+    /// The copy over the program.
+    pub overlay: Overlay,
+    /// The directory of links, among the copies. The copy names it by its absolute path.
+    pub links: Option<PathBuf>,
+    /// Failed probes for libraries that a start is spared.
+    pub probes_saved: u64,
+    /// Differences in behaviour, a clause each.
+    pub cautions: Vec<String>,
+}
+
+/// Binds a program (an ELF file, by its path) as if in place, into `directory`.
+///
+/// # Errors
+/// The reason why it is not bound, as a clause; also if there is nothing to gain.
+pub fn bound_copy(program: &Path, directory: &TrialDirectory, interrupt: &Interrupt) -> Result<BoundCopy, String> {
+    let program = program.canonicalize().map_err(|error| format!("the program cannot be found: {error}"))?;
+    let replacement = directory.path().join("bound");
+    let links = directory.path().join("links");
+    let options = bind::Options {
+        programs: vec![program.clone()],
+        place: PlaceOptions { output: Some(replacement.clone()), ..PlaceOptions::default() },
+        dry_run: false,
+        keep_original: None,
+        edit: coldstart_bind::Options { farm: Some(links.clone()), ..coldstart_bind::Options::default() },
+        allow_signed: false,
+        anyway: false,
+    };
+    let report = bind_seen_as(&options, Some(&program), interrupt, &Silent);
+    let mut report = report.map_err(|error| error.sentence())?;
+    let (_, worked) = report.done.pop().ok_or("interrupted")?;
+    let bound = match worked.outcome {
+        Outcome::Done(Done::Bound(bound)) => bound,
+        Outcome::Refused(refused) => return Err(refused.reason),
+        Outcome::Failed(error) => return Err(error.sentence()),
+        Outcome::Done(Done::WouldBind(_)) | Outcome::Gone => return Err("it changed meanwhile".to_owned()),
+    };
+    resemble(&replacement, &program).map_err(|error| format!("its copy cannot be given its mode and time: {error}"))?;
+    let predicted = &bound.plan.predicted;
+    let saved = predicted.failed_probes_before.saturating_sub(predicted.failed_probes_after);
+    Ok(BoundCopy {
+        overlay: Overlay { original: program, replacement },
+        links: bound.plan.farm.is_some().then_some(links),
+        probes_saved: u64::try_from(saved).unwrap_or(u64::MAX),
+        cautions: bound.plan.cautions.iter().map(caution_sentence).collect(),
+    })
+}

@@ -1,0 +1,122 @@
+//! Packed copies of a program's objects.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use coldstart_launch::Interrupt;
+use coldstart_profile::printable;
+use coldstart_sys::private_mounts::Overlay;
+use coldstart_view::numbers::bytes;
+use rayon::prelude::*;
+
+use super::{TrialDirectory, resemble};
+use crate::error::AppError;
+use crate::observer::Silent;
+use crate::pack::{self, Done};
+use crate::rewriting::{Outcome, PlaceOptions};
+
+/// What is less than a page is not read less.
+const PAGE: u64 = 4096;
+
+/// Packed copies, each proven equivalent to its original.
+#[derive(Clone, Debug, Default)]
+pub struct PackedCopies {
+    /// The copies over their originals.
+    pub overlays: Vec<Overlay>,
+    /// Bytes that the copies are shorter.
+    pub bytes_saved: u64,
+    /// Pages of 4 KiB that the copies are shorter.
+    pub pages_saved: u64,
+    /// Files that were not packed, each with the reason as a clause. Files without anything to pack are not listed.
+    pub refused: Vec<(PathBuf, String)>,
+}
+
+/// Packs every object for which it saves a page or more, into `directory`. Files that are not ELF, and set-ID files, are among the
+/// refused.
+///
+/// # Errors
+/// If the copies would not fit, or a signal arrived.
+pub fn packed_copies(
+    files: &[PathBuf],
+    directory: &TrialDirectory,
+    interrupt: &Interrupt,
+) -> Result<PackedCopies, AppError> {
+    let mut copies = PackedCopies::default();
+    let planned = pack::pack(&options(files.to_vec(), None), interrupt, &Silent)?;
+    let mut worth = Vec::new();
+    for (task, worked) in planned.done {
+        match worked.outcome {
+            Outcome::Done(Done::WouldPack(summary)) if summary.size_before >= summary.size_after + PAGE => {
+                worth.push((task.path, summary.size_after));
+            }
+            Outcome::Done(_) | Outcome::Gone => {}
+            Outcome::Refused(refused) => copies.refused.push((task.path, refused.reason)),
+            Outcome::Failed(error) => copies.refused.push((task.path, error.sentence())),
+        }
+    }
+    let needed: u64 = worth.iter().map(|(_, size)| size).sum();
+    let room = directory.room().context("cannot determine the free space for packed copies")?;
+    if needed > room {
+        let (needed, room) = (bytes(needed), bytes(room));
+        let place = printable(directory.path());
+        return Err(anyhow::anyhow!("packed copies take {needed}, but only {room} are free in `{place}`").into());
+    }
+    let written: Vec<(&PathBuf, Result<Copy, String>)> = worth
+        .par_iter()
+        .enumerate()
+        .map(|(number, (file, _))| (file, copy(file, &directory.path().join(format!("packed-{number}")), interrupt)))
+        .collect();
+    if let Some(signal) = interrupt.signal() {
+        return Err(coldstart_launch::LaunchError::Interrupted { signal }.into());
+    }
+    for (file, copy) in written {
+        match copy {
+            Ok(copy) => {
+                copies.bytes_saved += copy.before.saturating_sub(copy.after);
+                copies.pages_saved += copy.before.div_ceil(PAGE).saturating_sub(copy.after.div_ceil(PAGE));
+                copies.overlays.push(copy.overlay);
+            }
+            Err(reason) => copies.refused.push((file.clone(), reason)),
+        }
+    }
+    Ok(copies)
+}
+
+struct Copy {
+    overlay: Overlay,
+    before: u64,
+    after: u64,
+}
+
+fn copy(file: &Path, replacement: &Path, interrupt: &Interrupt) -> Result<Copy, String> {
+    let options = options(vec![file.to_owned()], Some(replacement.to_owned()));
+    let mut report = pack::pack(&options, interrupt, &Silent).map_err(|error| error.sentence())?;
+    let (_, worked) = report.done.pop().ok_or("interrupted")?;
+    let summary = match worked.outcome {
+        Outcome::Done(Done::Packed(packed)) => packed.0,
+        Outcome::Refused(refused) => return Err(refused.reason),
+        Outcome::Failed(error) => return Err(error.sentence()),
+        Outcome::Done(_) | Outcome::Gone => return Err("it changed meanwhile".to_owned()),
+    };
+    let words = |error: std::io::Error| format!("its copy cannot be given its mode and time: {error}");
+    resemble(replacement, file).map_err(words)?;
+    let overlay = Overlay { original: file.to_owned(), replacement: replacement.to_owned() };
+    Ok(Copy { overlay, before: summary.size_before, after: summary.size_after })
+}
+
+/// As `coldstart pack` does by default; only planned without an output.
+fn options(targets: Vec<PathBuf>, output: Option<PathBuf>) -> pack::Options {
+    pack::Options {
+        targets,
+        one_file_system: false,
+        dry_run: output.is_none(),
+        place: PlaceOptions { output, ..PlaceOptions::default() },
+        keep_original: None,
+        libc_floor: None,
+        sparse: false,
+        drop_syment: false,
+        undo: true,
+        allow_set_id: false,
+        allow_signed: false,
+    }
+}
