@@ -37,7 +37,8 @@ pub(crate) fn execute(
 ) -> Result<Record, MeasureError> {
     let states = plan.states_in_order();
     let slots = schedule(plan.commands.len(), &states, plan.runs);
-    observer.event(Event::Begin { runs: slots.len() });
+    let labels: Vec<String> = plan.commands.iter().map(|candidate| candidate.label.clone()).collect();
+    observer.event(Event::Begin { runs: slots.len(), labels: &labels });
     let mut execution = Execution {
         plan,
         machine,

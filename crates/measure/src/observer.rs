@@ -11,6 +11,8 @@ pub enum Event<'a> {
     Begin {
         /// Counted runs planned.
         runs: usize,
+        /// The labels of the commands.
+        labels: &'a [String],
     },
     /// A run is about to be prepared.
     Next {

@@ -42,6 +42,37 @@ pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, AppErr
     Ok(planned(&trace, sets, &Planner { strategy: recorder.strategy, hot_start }))
 }
 
+/// Both plans of a program, for a measurement of both.
+pub(crate) struct BothPlans {
+    /// Of all pages that a start brings into the cache, from a start that was not traced.
+    pub(crate) cached: RecordedPlan,
+    /// Of the pages that a traced start used, or why there is none: a clause.
+    pub(crate) exact: Result<RecordedPlan, String>,
+    /// The traced start.
+    pub(crate) trace: Option<Trace>,
+}
+
+/// Records a start, traces another one, and makes a plan of each.
+pub(super) fn record_both(recorder: &PlanRecorder<'_>) -> Result<BothPlans, AppError> {
+    let cached = recorder.record()?;
+    let (trace, started) = match traced(recorder) {
+        Ok(traced) => traced,
+        Err(Refusal::NotFollowed(reason)) => return Ok(BothPlans { cached, exact: Err(reason), trace: None }),
+        Err(Refusal::Other(error)) => return Err(error),
+    };
+    let sets = working_sets_inside(&trace, TraceAge::Fresh(started), recorder.options.mounts.as_deref());
+    let hot_start = Some(cached.plan.summary.hot_start).filter(|start| !start.is_zero());
+    let planner = Planner { strategy: recorder.strategy, hot_start };
+    let exact = sets.exact.map_err(|reason| reason.to_string()).map(|exact| {
+        let mut notes = start_notes(&trace.run);
+        notes.extend(notes_in_words(&sets.notes));
+        notes.extend(exact_notes(&exact, trace.run.pages));
+        let plan = planner.plan(&exact.working_set, cached.plan.summary.device);
+        RecordedPlan { plan, working_set: exact.working_set, choice: None, notes }
+    });
+    Ok(BothPlans { cached, exact, trace: Some(trace) })
+}
+
 /// Makes a plan from an existing trace. No program is started, so the duration of a hot start is unknown.
 pub(super) fn record_from(path: &Path, strategy: Option<Strategy>) -> Result<RecordedPlan, AppError> {
     let trace = TraceFile::open(path)

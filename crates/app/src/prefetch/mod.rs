@@ -24,6 +24,7 @@ use crate::reading::read;
 use crate::writing::{try_out, write_file};
 
 pub use contents::{PlanContents, PlanDevice, PlanFile, PlanOutcome, kind_name, stale_reason};
+pub(crate) use exact::BothPlans;
 pub use exact::{ChoiceSummary, ForecastSummary, why};
 pub use recorder::{PlanRecorder, RecordedPlan};
 pub use replay::{ReplayOutcome, replay};

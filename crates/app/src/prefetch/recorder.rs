@@ -14,6 +14,7 @@ use coldstart_sys::private_mounts::outside;
 use coldstart_trace::{Recording, RecordingNotes, record_working_set};
 use coldstart_view::numbers::counted;
 
+use super::exact::{BothPlans, record_both};
 use crate::error::{AppError, HintExt, sentence};
 
 /// How to record a plan.
@@ -56,6 +57,14 @@ impl PlanRecorder<'_> {
         let device = planner.device_of(&recording.working_set, &mut notes);
         let plan = planner.plan(&recording.working_set, device);
         Ok(RecordedPlan { plan, working_set: recording.working_set, choice: None, notes })
+    }
+
+    /// Records a start and traces another one, and plans both: all pages that came into the cache, and those that were used.
+    ///
+    /// # Errors
+    /// As [`Self::record`]. A program that cannot be traced has the first plan only.
+    pub(crate) fn record_both(&self) -> Result<BothPlans, AppError> {
+        record_both(self)
     }
 
     /// Makes the caches cold in the best available way, and records.

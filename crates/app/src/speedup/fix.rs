@@ -1,39 +1,88 @@
 //! The interface of a fix for `speedup`.
 
-use coldstart_launch::CommandLine;
+use serde::Serialize;
 
+use super::setup::Setup;
+use super::subject::Subject;
 use crate::error::AppError;
 
-/// A method to make a program start faster without changing it.
-pub(super) trait Fix {
-    /// Its name for tables: `prefetch`.
-    fn name(&self) -> &'static str;
-
-    /// The predicted cold start with the fix, in seconds; `None` if unknown.
-    fn predict(&self) -> Option<f64>;
-
-    /// Applies the fix and returns the command for the measurement.
-    ///
-    /// # Errors
-    /// If the fix's files cannot be written.
-    fn apply(&mut self) -> Result<CommandLine, AppError>;
-
-    /// Proves that the program behaves the same with the fix.
-    ///
-    /// # Errors
-    /// If the proof cannot be run. A failed proof is not an error.
-    fn prove(&self) -> Result<Proof, AppError>;
-
-    /// The command to start the program with from now on.
-    fn command_from_now_on(&self) -> String;
+/// A kind of fix, as the user names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FixKind {
+    /// Rewrites the program so that the loader finds each library at the first try.
+    Bind,
+    /// Packs relative relocations of the program and its libraries.
+    Pack,
+    /// Replays a recorded plan of reads. Last: it records what the other fixes leave to read.
+    Prefetch,
 }
 
-/// The result of a comparison.
-pub(super) struct Proof {
-    /// Whether no difference was found.
-    pub(super) holds: bool,
-    /// Each comparison as a clause.
-    pub(super) findings: Vec<String>,
-    /// What could not be compared because the program itself varies, as clauses.
-    pub(super) unchecked: Vec<String>,
+impl FixKind {
+    /// All kinds, in the order in which they are applied.
+    pub const ALL: [Self; 3] = [Self::Bind, Self::Pack, Self::Prefetch];
+
+    /// Its name: the verb that does the same alone.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pack => "pack",
+            Self::Bind => "bind",
+            Self::Prefetch => "prefetch",
+        }
+    }
+
+    /// Whether it changes files of the program.
+    pub fn changes_files(self) -> bool {
+        matches!(self, Self::Pack | Self::Bind)
+    }
+}
+
+/// A way to make a program start faster.
+///
+/// A new fix is one file with this trait, and a line in [`super::fixes`].
+pub(super) trait Fix {
+    /// Of two fixes of the same kind, at most one is in use.
+    fn kind(&self) -> FixKind;
+
+    /// Its name in tables.
+    fn name(&self) -> &'static str;
+
+    /// What it would do to this program. Nothing is changed.
+    ///
+    /// # Errors
+    /// If the question cannot be answered because something broke. "It does not fit" is an answer.
+    fn predict(&mut self, subject: &Subject<'_>) -> Result<Prospect, AppError>;
+
+    /// Adds it to a way of starting the program.
+    ///
+    /// # Errors
+    /// If its files cannot be written.
+    fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError>;
+}
+
+/// What a fix would do to a program, before it is tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prospect {
+    /// The kind of fix.
+    pub kind: FixKind,
+    /// Its name in tables.
+    pub name: &'static str,
+    /// Whether it is worth a try.
+    pub applies: bool,
+    /// The predicted cold start with it, in seconds; `None` if unknown.
+    pub predicted: Option<f64>,
+    /// Why, or why not: a clause.
+    pub why: String,
+}
+
+impl Prospect {
+    /// A fix that is worth a try.
+    pub(super) fn of(fix: &dyn Fix, predicted: Option<f64>, why: String) -> Self {
+        Self { kind: fix.kind(), name: fix.name(), applies: true, predicted, why }
+    }
+
+    /// A fix that does not fit, and why: a clause.
+    pub(super) fn not(fix: &dyn Fix, why: impl Into<String>) -> Self {
+        Self { kind: fix.kind(), name: fix.name(), applies: false, predicted: None, why: why.into() }
+    }
 }

@@ -1,33 +1,57 @@
-//! `speedup`: record a program, apply fixes, prove them, and measure before and after.
+//! `speedup`: record a program, try all fixes, prove them, choose the best, and measure before and after.
+//!
+//! The program's files are not changed: a trial that changes files lays copies over them in a private view of the file system,
+//! which nothing else on the machine sees.
 
+mod bind_fix;
+mod choose;
 pub mod copies;
 mod fix;
+mod launcher;
+mod limit;
+mod pack_fix;
 mod prefetch_fix;
+mod proof;
 mod sameness;
+mod setup;
 mod story;
+mod subject;
+mod traces;
+mod trials;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use coldstart_launch::{CommandLine, LaunchOptions};
-use coldstart_measure::{Candidate, MeasurePlan, Observer as RunObserver, StartState};
+use coldstart_measure::{EarlyEnd, MeasurePlan, Observer as RunObserver, StartState};
 use coldstart_output::OutputTarget;
-use coldstart_prefetch::{Strategy, transfer_limit};
-use coldstart_view::numbers::counted;
+use coldstart_prefetch::Strategy;
+use coldstart_sys::private_mounts::{Method, possible};
 
 use crate::error::AppError;
-use crate::measure::{candidate, coldest_state, files_of};
+use crate::measure::coldest_state;
 use crate::observer::Observer;
-use crate::prefetch::PlanRecorder;
+use crate::prefetch::{RecordedPlan, write_plan};
 
-pub use story::{Step, Story};
+pub use fix::{FixKind, Prospect};
+pub use launcher::Launcher;
+pub use limit::LimitedBy;
+pub use story::{Cost, Step, Story, Traces, Trial};
+pub use traces::TracePlaces;
 
+use bind_fix::BindFix;
 use fix::Fix;
-use prefetch_fix::PrefetchFix;
+use pack_fix::PackFix;
+use prefetch_fix::{Pages, PrefetchFix};
+use proof::Prover;
+use setup::Setup;
+use story::Known;
+use subject::Subject;
+use trials::{Applied, Trials};
 
 /// The schema of a [`Story`] as JSON.
-pub const SCHEMA: &str = "coldstart.speedup/1";
+pub const SCHEMA: &str = "coldstart.speedup/2";
 
 /// The program to make faster, and options.
 #[derive(Clone, Debug)]
@@ -40,115 +64,207 @@ pub struct SpeedupOptions {
     pub plan: OutputTarget,
     /// When the plan is read; `None` for the predicted faster way.
     pub strategy: Option<Strategy>,
-    /// Counted runs before and after, in each state.
+    /// The fixes to try.
+    pub fixes: Vec<FixKind>,
+    /// Counted runs before and after, in each state, at most. Measuring ends earlier when the intervals are narrow enough.
     pub runs: u32,
+    /// Time for all of it. What has begun is finished, so that it may take a little longer.
+    pub budget: Duration,
+    /// A shell command that checks the program's work when it is ready; exit code 0 is right.
+    pub check: Option<String>,
+    /// Where traces of the starts before and after go.
+    pub traces: Option<TracePlaces>,
     /// The launcher that replays the plan.
     pub launcher: Launcher,
 }
 
-/// A program that replays a plan and then executes another program.
-#[derive(Clone, Debug)]
-pub struct Launcher {
-    /// The command name for the user.
-    pub name: String,
-    /// Arguments before the plan.
-    pub words: Vec<OsString>,
-    /// Its file.
-    pub file: PathBuf,
-}
-
-impl Launcher {
-    /// The small launcher (`crates/launcher`) if it is installed next to this process's executable, otherwise that executable,
-    /// which must be `coldstart`.
-    ///
-    /// # Errors
-    /// If this process's executable is unknown.
-    pub fn installed() -> Result<Self, AppError> {
-        const SMALL: &str = "coldstart-run";
-        let ourselves = std::env::current_exe().context("cannot find the executable of this process")?;
-        let small = ourselves.with_file_name(SMALL);
-        Ok(if small.is_file() {
-            Self { name: SMALL.to_owned(), words: Vec::new(), file: small }
-        } else {
-            Self { name: "coldstart".to_owned(), words: vec!["prefetch".into(), "run".into()], file: ourselves }
-        })
-    }
-}
-
-/// Labels of the measured commands: the plain start, then one with each fix.
-pub fn labels() -> Vec<String> {
-    vec![PLAIN.to_owned(), with(prefetch_fix::NAME)]
-}
-
+/// The label of the plain start in measurements.
 const PLAIN: &str = "before";
+/// Half the width of the last measurement's intervals that is narrow enough.
+const PRECISION: f64 = 0.02;
+/// Rounds of the last measurement before it may end. With fewer, the 99 % interval of a verdict is too wide.
+const LEAST_ROUNDS: u32 = 4;
 
-fn with(fix: &str) -> String {
-    format!("with {fix}")
+/// The fixes of some kinds, in the order in which they are applied.
+fn fixes<'a>(options: &'a SpeedupOptions) -> Vec<Box<dyn Fix + 'a>> {
+    let beside = options.plan.directory();
+    let all: Vec<Box<dyn Fix + 'a>> = vec![
+        Box::new(BindFix::default()),
+        Box::new(PackFix::default()),
+        Box::new(PrefetchFix { pages: Pages::Cached, beside }),
+        Box::new(PrefetchFix { pages: Pages::Used, beside }),
+    ];
+    all.into_iter().filter(|fix| options.fixes.contains(&fix.kind())).collect()
 }
 
-/// Records a start, applies each fix, proves it, and measures before and after in alternating order. The program is not
-/// changed. `runs` is notified of each run.
+/// Records a start, tries each fix alone and those that pay together, proves them, and measures the best against the plain start
+/// in alternating order. The program is not changed. `runs` is notified of each run.
 ///
 /// # Errors
-/// If the program cannot be started or never becomes ready, or a fix's files cannot be written. It is not an error if no fix
-/// makes it faster: see [`Story::succeeded`].
+/// If the program cannot be started or never becomes ready, the user's check fails without any fix, or files cannot be written.
+/// It is not an error if no fix makes it faster: see [`Story::succeeded`].
 pub fn speedup(
     options: &SpeedupOptions,
     observer: &dyn Observer,
     runs: &mut dyn RunObserver,
 ) -> Result<Story, AppError> {
+    let deadline = Instant::now() + options.budget;
     let program = &options.program;
     let cold = coldest_state(observer);
 
-    observer.note(&format!("recording a {cold} start of {program}"));
-    let recorder =
-        PlanRecorder { command: program, options: &options.launch, strategy: options.strategy, make_cold: true };
-    let recorded = recorder.record()?;
-    for remark in &recorded.notes {
+    observer.note(&format!("recording {cold} starts of {program}"));
+    let subject = Subject::record(program, &options.launch, options.strategy, &options.launcher)?;
+    for remark in &subject.cached.notes {
         observer.note(remark);
     }
 
-    // Each fix of this list is measured against the plain start, in the same rounds.
-    let prefetch = PrefetchFix::new(program, &options.launch, &options.plan, &recorded, &options.launcher)?;
-    let mut fixes: Vec<Box<dyn Fix + '_>> = vec![Box::new(prefetch)];
-
-    let plain = Candidate {
-        label: PLAIN.to_owned(),
-        command_line: program.clone(),
-        launch: options.launch.clone(),
-        files: files_of(&recorded.working_set),
-    };
-    let mut candidates = vec![plain];
-    let mut steps = Vec::new();
+    let prover = Prover::new(&subject, options.check.as_deref());
+    let mut fixes = fixes(options);
+    let view = View::of(&prover, &fixes)?;
+    let mut prospects = Vec::new();
     for fix in &mut fixes {
-        let command = fix.apply()?;
-        let proof = fix.prove()?;
-        steps.push(Step {
-            fix: fix.name(),
-            predicted: fix.predict(),
-            proven: proof.holds,
-            findings: proof.findings,
-            unchecked: proof.unchecked,
-            command: fix.command_from_now_on(),
+        prospects.push(match &view.refused {
+            Some(reason) if fix.kind().changes_files() => Prospect::not(fix.as_ref(), reason.clone()),
+            _ => fix.predict(&subject)?,
         });
-        candidates.push(candidate(with(fix.name()), command, &options.launch)?);
     }
+    let changes_files = prospects.iter().any(|prospect| prospect.applies && prospect.kind.changes_files());
 
-    let starts = counted(options.runs.into(), "start");
-    observer.note(&format!("measuring {starts} of each, in alternating order"));
-    let mut plan = MeasurePlan::new(candidates, vec![cold, StartState::Hot]);
-    plan.runs = options.runs;
-    let measurement = coldstart_measure::measure(&plan, runs)?;
+    let trials = Trials {
+        options,
+        subject: &subject,
+        fixes: &fixes,
+        prospects: &prospects,
+        prover: &prover,
+        in_view: changes_files,
+        cold,
+        deadline,
+        observer,
+    };
+    let tried = trials.run(runs)?;
+    write_plan(&options.plan, &kept_plan(&subject, tried.best.as_ref()).plan)?;
 
-    let bytes = recorded.working_set.bytes();
-    let device = recorded.plan.summary.device;
-    Ok(Story::new(measurement, steps, cold, bytes, device, transfer_limit(bytes, &device)))
+    let mut plain = Setup::plain(false);
+    let mut best = tried.best;
+    if let Some(best) = &mut best
+        && !best.setup.leave_view()
+    {
+        plain = Setup::plain(true);
+    }
+    let mut candidates = vec![plain.candidate(PLAIN.to_owned(), &subject)?];
+    if let Some(best) = &mut best {
+        candidates.push(best.setup.candidate(format!("with {}", trials.name(&best.fixes)), &subject)?);
+    }
+    trials.tell(options.runs, candidates.len() * 2, subject.cold_seconds());
+    let mut last = MeasurePlan::new(candidates, vec![cold, StartState::Hot]);
+    last.runs = options.runs;
+    let time_limit = Some(deadline.saturating_duration_since(Instant::now()));
+    last.early_end = Some(EarlyEnd { least_rounds: LEAST_ROUNDS.min(options.runs), precision: PRECISION, time_limit });
+    let measurement = coldstart_measure::measure(&last, runs)?;
+
+    let known = Known { device: subject.device(), used_bytes: subject.used_bytes(), cold, measurement: &measurement };
+    let steps = match &best {
+        Some(best) => vec![step(options, &trials, best, &known)?],
+        None => Vec::new(),
+    };
+    let traces = match (&options.traces, &mut best) {
+        (Some(places), Some(best)) => traces::write(places, &subject, &mut best.setup, observer)?,
+        _ => None,
+    };
+    Ok(Story {
+        cold,
+        prospects: prospects.clone(),
+        private_view: view.name,
+        no_private_view: view.refused,
+        trials: tried.trials,
+        trial_measurements: tried.measurements,
+        fixes: steps,
+        limited_by: known.limited_by(0),
+        limit_seconds: known.limit(),
+        bytes: subject.used_bytes(),
+        bytes_per_second: subject.device().bandwidth,
+        measurement,
+        traces,
+    })
+}
+
+/// Whether files can be changed for the trial only.
+struct View {
+    name: &'static str,
+    refused: Option<String>,
+}
+
+impl View {
+    fn of(prover: &Prover<'_>, fixes: &[Box<dyn Fix + '_>]) -> Result<Self, AppError> {
+        if !fixes.iter().any(|fix| fix.kind().changes_files()) {
+            return Ok(Self { name: "none", refused: None });
+        }
+        let name = match possible() {
+            Ok(Method::Root) => "root",
+            Ok(Method::UserNamespace) => "user-namespace",
+            Err(error) => {
+                let why = format!(
+                    "its files can only be changed in a private view, and {}",
+                    AppError::from(error).sentence()
+                );
+                return Ok(Self { name: "none", refused: Some(why) });
+            }
+        };
+        // Programs that need their real user IDs, or a file system of their own, may differ in a view alone.
+        let proof = prover.prove(&mut Setup::plain(true))?;
+        if proof.holds {
+            return Ok(Self { name, refused: None });
+        }
+        let why =
+            format!("the program notices the private view in which files are changed: {}", proof.findings.join("; "));
+        Ok(Self { name: "none", refused: Some(why) })
+    }
+}
+
+/// The plan to keep: of the best set, if its files are those of the system, otherwise the one for the program as it is.
+fn kept_plan<'a>(subject: &'a Subject<'_>, best: Option<&'a Applied>) -> &'a RecordedPlan {
+    match best.and_then(|best| best.setup.plan().filter(|_| best.setup.overlays().is_empty())) {
+        Some(plan) => plan,
+        None => subject.exact.as_ref().unwrap_or(&subject.cached),
+    }
+}
+
+fn step(options: &SpeedupOptions, trials: &Trials<'_>, best: &Applied, known: &Known<'_>) -> Result<Step, AppError> {
+    let kinds = trials.kinds(&best.fixes);
+    let setup = &best.setup;
+    let mut cost =
+        Cost { changed_files: setup.overlays().len() as u64, saved_bytes: setup.bytes_saved, ..Cost::default() };
+    if let Some(recorded) = setup.plan() {
+        let size = plan_size(setup.plan_file());
+        cost.of_plan(size, &recorded.working_set);
+    }
+    let command = if setup.overlays().is_empty() && setup.plan().is_some() {
+        let plan = std::path::absolute(options.plan.path()).context("cannot determine the current directory")?;
+        options.launcher.command(options.launcher.name.as_ref(), &plan, &options.program).to_string()
+    } else {
+        format!("coldstart speedup --install -- {}", options.program)
+    };
+    let predicted = setup.plan().map(|recorded| recorded.plan.summary.predicted_start.as_secs_f64());
+    Ok(Step {
+        fix: trials.name(&best.fixes),
+        kinds,
+        predicted: predicted.filter(|&seconds| seconds > 0.0),
+        proven: best.proof.holds,
+        findings: best.proof.findings.clone(),
+        unchecked: best.proof.unchecked.clone(),
+        command,
+        limited_by: known.limited_by(1),
+        cost,
+    })
+}
+
+fn plan_size(file: Option<&std::path::Path>) -> u64 {
+    file.and_then(|file: &std::path::Path| PathBuf::from(file).metadata().ok()).map_or(0, |found| found.len())
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
-    use std::time::Duration;
 
     use super::*;
     use crate::kinds;
@@ -166,12 +282,16 @@ mod tests {
             launch: LaunchOptions { time_limit: Some(Duration::from_secs(60)), ..LaunchOptions::default() },
             plan: OutputTarget::new(&folder.path().join("echo.prefetch"), kinds::PLAN, false).unwrap(),
             strategy: None,
+            fixes: vec![FixKind::Prefetch],
             runs: 2,
+            budget: Duration::from_secs(600),
+            check: None,
+            traces: None,
             launcher: Launcher { name: "launcher".to_owned(), words: Vec::new(), file },
         };
         let story = speedup(&options, &Silent, &mut coldstart_measure::Silent).unwrap();
-        let called = story.measurement.commands.iter().map(|command| command.label.clone()).collect::<Vec<_>>();
-        assert_eq!(called, labels());
+        let called = story.measurement.commands.iter().map(|command| command.label.as_str()).collect::<Vec<_>>();
+        assert!(called.len() == 2 && called[0] == PLAIN && called[1].starts_with("with prefetch"), "{called:?}");
         assert!(story.fixes[0].proven, "{:?}", story.fixes[0].findings);
         assert!(story.fixes[0].command.starts_with("launcher "), "{}", story.fixes[0].command);
         assert!(folder.path().join("echo.prefetch").is_file());

@@ -1,163 +1,90 @@
-//! The fix "prefetch": a plan, and a launcher that replays it.
+//! The fix "prefetch": a plan of a recorded start, replayed by a launcher.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::Context;
-use coldstart_launch::{CommandLine, End, LaunchOptions, Output, launch};
-use coldstart_output::{OutputTarget, StagedFile};
-use coldstart_prefetch::{TargetOutcome, check_targets};
-use coldstart_profile::plan::PlanView;
-use coldstart_profile::printable;
-use coldstart_view::numbers::counted;
-
-use super::Launcher;
-use super::fix::{Fix, Proof};
-use super::sameness::{Sameness, Start, compare};
+use super::fix::{Fix, FixKind, Prospect};
+use super::setup::Setup;
+use super::subject::Subject;
 use crate::error::AppError;
-use crate::prefetch::{RecordedPlan, read_plan, write_plan};
+use crate::prefetch::{BothPlans, PlanRecorder, RecordedPlan};
+use crate::text::size;
 
-/// The fix's name.
-pub(super) const NAME: &str = "prefetch";
-
-/// Number of compared starts with the plan; without it, there is one more.
-const STARTS: usize = 3;
-/// Number of further starts without the plan if there is a difference.
-const MORE_STARTS: usize = 8;
-
-/// A recorded plan as a fix.
-pub(super) struct PrefetchFix<'args> {
-    program: &'args CommandLine,
-    options: &'args LaunchOptions,
-    place: &'args OutputTarget,
-    plan_path: PathBuf,
-    recorded: &'args RecordedPlan,
-    launcher: &'args Launcher,
-    copy: LauncherCopy,
+/// Which pages the plan reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pages {
+    /// All that a start brings into the cache, readahead included.
+    Cached,
+    /// Those that a traced start used.
+    Used,
 }
 
-impl<'args> PrefetchFix<'args> {
-    pub(super) fn new(
-        program: &'args CommandLine,
-        options: &'args LaunchOptions,
-        place: &'args OutputTarget,
-        recorded: &'args RecordedPlan,
-        launcher: &'args Launcher,
-    ) -> Result<Self, AppError> {
-        let plan_path = std::path::absolute(place.path()).context("cannot determine the current directory")?;
-        let copy = LauncherCopy::beside(&plan_path, launcher)?;
-        Ok(Self { program, options, place, plan_path, recorded, launcher, copy })
-    }
+/// A plan as a fix.
+pub(super) struct PrefetchFix<'args> {
+    pub(super) pages: Pages,
+    /// Directory on whose file system the plan lies.
+    pub(super) beside: &'args Path,
+}
 
-    fn command(&self, launcher: &Path) -> CommandLine {
-        let mut arguments = self.launcher.words.clone();
-        arguments.extend([self.plan_path.clone().into(), "--".into(), self.program.program.clone()]);
-        arguments.extend(self.program.arguments.iter().cloned());
-        CommandLine { program: launcher.into(), arguments }
+impl PrefetchFix<'_> {
+    fn recorded<'s>(&self, subject: &'s Subject<'_>) -> Result<&'s RecordedPlan, &'s str> {
+        match self.pages {
+            Pages::Cached => Ok(&subject.cached),
+            Pages::Used => subject.exact.as_ref().map_err(String::as_str),
+        }
     }
 }
 
 impl Fix for PrefetchFix<'_> {
+    fn kind(&self) -> FixKind {
+        FixKind::Prefetch
+    }
+
     fn name(&self) -> &'static str {
-        NAME
+        match self.pages {
+            Pages::Cached => "prefetch, cached pages",
+            Pages::Used => "prefetch, used pages",
+        }
     }
 
-    fn predict(&self) -> Option<f64> {
-        let predicted = self.recorded.plan.summary.predicted_start;
-        (!predicted.is_zero()).then_some(predicted.as_secs_f64())
-    }
-
-    fn apply(&mut self) -> Result<CommandLine, AppError> {
-        write_plan(self.place, &self.recorded.plan)?;
-        Ok(self.command(&self.copy.path))
-    }
-
-    fn prove(&self) -> Result<Proof, AppError> {
-        let bytes = read_plan(&self.plan_path)?;
-        let plan = PlanView::read(&bytes).context("the new plan is invalid")?;
-        let stale = check_targets(&plan)
-            .iter()
-            .filter(|outcome| matches!(outcome, TargetOutcome::Changed { .. } | TargetOutcome::Missing))
-            .count();
-        let whole = match stale {
-            0 => "the plan is valid and all its files are unchanged".to_owned(),
-            stale => {
-                let files = counted(stale as u64, "file");
-                let are = if stale == 1 { "is" } else { "are" };
-                format!("the plan is valid; {files} {are} left out because of changes")
-            }
+    fn predict(&mut self, subject: &Subject<'_>) -> Result<Prospect, AppError> {
+        let recorded = match self.recorded(subject) {
+            Ok(recorded) => recorded,
+            Err(reason) => return Ok(Prospect::not(self, format!("the used pages are unknown ({reason})"))),
         };
-        let Sameness { differs, findings, unchecked } = self.compared()?;
-        let findings = std::iter::once(whole).chain(findings).collect();
-        Ok(Proof { holds: !differs, findings, unchecked })
+        let summary = &recorded.plan.summary;
+        let predicted = Some(summary.predicted_start).filter(|start| !start.is_zero());
+        let reads = recorded.plan.steps.iter().filter_map(|step| step.pages);
+        let bytes: u64 = reads.clone().map(|pages| pages.length()).fold(0, u64::saturating_add);
+        if bytes == 0 {
+            return Ok(Prospect::not(self, "a start reads nothing from a disk"));
+        }
+        let when = if summary.is_blocking() { "before the program" } else { "beside the program" };
+        let why = format!("{} in {} reads, {when}", size(bytes), reads.count());
+        Ok(Prospect::of(self, predicted.map(|start| start.as_secs_f64()), why))
     }
 
-    fn command_from_now_on(&self) -> String {
-        self.command(Path::new(&self.launcher.name)).to_string()
+    fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError> {
+        let recorded = if setup.overlays().is_empty() {
+            self.recorded(subject).map_err(|reason| anyhow::anyhow!("{reason}"))?.clone()
+        } else {
+            self.recorded_inside(setup, subject)?
+        };
+        setup.replay(recorded, subject, self.beside)
     }
 }
 
 impl PrefetchFix<'_> {
-    /// Starts the program without the plan and with it, and compares.
-    ///
-    /// Starts without it come first and last, so that changes over time also appear between those. If there is a difference,
-    /// more of them follow: this detects a program that behaves differently at every second or third start.
-    fn compared(&self) -> Result<Sameness, AppError> {
-        let with_plan = self.command(&self.copy.path);
-        let mut plain = vec![self.start(self.program)?];
-        let mut fixed = Vec::new();
-        for _ in 0..STARTS {
-            fixed.push(self.start(&with_plan)?);
-            plain.push(self.start(self.program)?);
+    /// Records again, as the other fixes have changed what there is to read.
+    fn recorded_inside(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<RecordedPlan, AppError> {
+        let options = setup.launch_options(subject.launch)?;
+        let recorder =
+            PlanRecorder { command: subject.program, options: &options, strategy: subject.strategy, make_cold: true };
+        match self.pages {
+            Pages::Cached => recorder.record(),
+            Pages::Used => {
+                let BothPlans { cached, exact, .. } = recorder.record_both()?;
+                Ok(exact.unwrap_or(cached))
+            }
         }
-        let found = compare(&plain, &fixed);
-        if !found.differs {
-            return Ok(found);
-        }
-        for _ in 0..MORE_STARTS {
-            plain.push(self.start(self.program)?);
-        }
-        Ok(compare(&plain, &fixed))
-    }
-
-    /// One start with its output kept.
-    fn start(&self, command: &CommandLine) -> Result<Start, AppError> {
-        let file = tempfile::NamedTempFile::new().context("cannot keep the program's output for comparison")?;
-        let options = LaunchOptions { output: Output::File(file.path().to_path_buf()), ..self.options.clone() };
-        let launched = launch(command, &options, None, &mut || ())?;
-        let output = fs::read(file.path()).context("cannot read the program's output back")?;
-        let was_cut = matches!(launched.end, End::Ended | End::TimedOut);
-        Ok(Start { end: launched.end.to_string(), output, was_cut })
-    }
-}
-
-/// A copy of the launcher next to the plan, removed after the measurement.
-///
-/// The launcher may be the measuring program itself, which stays in the page cache; a launcher that is never cold would make
-/// every figure too good. The copy is a separate file and as cold as the program.
-struct LauncherCopy {
-    path: PathBuf,
-    _file: StagedFile,
-}
-
-impl LauncherCopy {
-    fn beside(plan: &Path, launcher: &Launcher) -> Result<Self, AppError> {
-        let directory = plan.parent().unwrap_or(Path::new("/"));
-        let copy = || -> std::io::Result<StagedFile> {
-            // Leftovers of a killed run are removed when the plan is written.
-            let mut file = StagedFile::create_named(directory, OsStr::new(&launcher.name), 0o755)?;
-            std::io::copy(&mut fs::File::open(&launcher.file)?, &mut file.file())?;
-            file.file().set_permissions(fs::Permissions::from_mode(0o755))?;
-            file.file().sync_all()?;
-            // It must be closed for writing to be executed (ETXTBSY).
-            file.close_writer();
-            Ok(file)
-        };
-        let cannot = || format!("cannot create a launcher in `{}`", printable(directory));
-        let file = copy().with_context(cannot)?;
-        let path = file.temporary_path().with_context(cannot)?.to_owned();
-        Ok(Self { path, _file: file })
     }
 }

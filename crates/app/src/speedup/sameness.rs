@@ -14,6 +14,8 @@ pub(super) struct Start {
     pub(super) output: Vec<u8>,
     /// It was ended by the measurement, so its output may be cut.
     pub(super) was_cut: bool,
+    /// What the user's check of its work said; `None` without a check.
+    pub(super) check: Option<bool>,
 }
 
 /// The result of the comparison.
@@ -31,6 +33,7 @@ pub(super) struct Sameness {
 pub(super) fn compare(plain: &[Start], fixed: &[Start]) -> Sameness {
     let mut found = Sameness::default();
     compare_ends(plain, fixed, &mut found);
+    compare_checks(fixed, &mut found);
     let mut by_end: BTreeMap<&str, [Vec<&Start>; 2]> = BTreeMap::new();
     for (side, starts) in [plain, fixed].into_iter().enumerate() {
         for start in starts {
@@ -73,6 +76,18 @@ fn compare_ends(plain: &[Start], fixed: &[Start], found: &mut Sameness) {
             ));
             found.unchecked.push("how often it ends in each way with it".to_owned());
         }
+    }
+}
+
+/// The user's check holds after each plain start, or nothing would be compared.
+fn compare_checks(fixed: &[Start], found: &mut Sameness) {
+    let answers: Vec<bool> = fixed.iter().filter_map(|start| start.check).collect();
+    let failed = answers.iter().filter(|&&answer| !answer).count();
+    if failed > 0 {
+        found.differs = true;
+        found.findings.push(format!("the check fails in {failed} of {} starts with it", answers.len()));
+    } else if !answers.is_empty() {
+        found.findings.push("the check holds with and without it".to_owned());
     }
 }
 
@@ -176,13 +191,18 @@ mod tests {
             end: format!("exited with code {code}"),
             output: output.as_bytes().to_vec(),
             was_cut: false,
+            check: None,
         };
         of.iter().map(start).collect()
     }
 
     fn cut(of: &[&str]) -> Vec<Start> {
-        let start =
-            |output: &&str| Start { end: "was ended".to_owned(), output: output.as_bytes().to_vec(), was_cut: true };
+        let start = |output: &&str| Start {
+            end: "was ended".to_owned(),
+            output: output.as_bytes().to_vec(),
+            was_cut: true,
+            check: None,
+        };
         of.iter().map(start).collect()
     }
 
@@ -226,6 +246,15 @@ mod tests {
         assert!(compare(&plain, &starts(&[(0, "pid 4\nx\ny\n")])).differs, "one x is missing");
         let times = starts(&[(0, "1"), (0, "2")]);
         assert!(!compare(&times, &starts(&[(0, "3")])).differs);
+    }
+
+    #[test]
+    fn a_check_that_fails_with_the_fix_is_a_difference() {
+        let checked = |answer| Start { check: Some(answer), ..starts(&[(0, "a\n")]).remove(0) };
+        let found = compare(&[checked(true), checked(true)], &[checked(true), checked(false)]);
+        assert!(found.differs && found.findings[1] == "the check fails in 1 of 2 starts with it", "{found:?}");
+        let found = compare(&[checked(true), checked(true)], &[checked(true)]);
+        assert!(!found.differs && found.findings[1] == "the check holds with and without it", "{found:?}");
     }
 
     #[test]

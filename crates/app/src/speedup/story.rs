@@ -1,35 +1,91 @@
-//! The results: before, after, hot, and the limit for all fixes.
+//! The results: what was tried, what is best, before and after, and what limits the start now.
 
-use std::time::Duration;
+use std::path::PathBuf;
 
 use coldstart_measure::{Measurement, StartState};
 use coldstart_profile::measurement::{Comparison, Summary, Verdict};
 use coldstart_profile::plan::PlannedDevice;
+use coldstart_profile::{JsonPath, WorkingSet};
 use serde::Serialize;
 
-/// The result of `doctor`.
+use super::fix::{FixKind, Prospect};
+use super::limit::{LimitedBy, limit, limited_by, medians};
+
+/// The result of `speedup`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Story {
     /// The state used as cold.
     pub cold: StartState,
-    /// The fixes, in the order of the measured commands after the first.
+    /// Every fix that was asked for: what it would do, or why it does not fit.
+    pub prospects: Vec<Prospect>,
+    /// Whether files could be changed for the trial only, and how: "root", "user-namespace", or "none".
+    pub private_view: &'static str,
+    /// Why fixes that change files were not tried: a clause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_private_view: Option<String>,
+    /// Each fix alone, then sets of them, as measured to choose the best.
+    pub trials: Vec<Trial>,
+    /// The measurements of the trials, in the order in which they were made. The first command of each is the plain start.
+    pub trial_measurements: Vec<Measurement>,
+    /// The best of them, measured again against the plain start; empty if nothing could be tried.
     pub fixes: Vec<Step>,
-    /// The limit for a cold start on this device, in seconds: all bytes at full bandwidth, then a hot start. Reading in
-    /// parallel with computing can be faster.
+    /// What limits the plain start.
+    pub limited_by: Option<LimitedBy>,
+    /// The limit for a cold start on this device, in seconds: computing and reading overlap entirely, and only used bytes are
+    /// read. The hot start, or the used bytes at full bandwidth, whichever takes longer.
     pub limit_seconds: Option<f64>,
-    /// Bytes in the page cache after a cold start.
+    /// Bytes that a start uses.
     pub bytes: u64,
     /// The device's maximum bandwidth.
     pub bytes_per_second: u64,
     /// The measurement before and after.
     pub measurement: Measurement,
+    /// Traces of the plain start and of the fixed one, and a page that compares them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traces: Option<Traces>,
 }
 
-/// The result of one fix.
+/// Files with traces.
+#[derive(Clone, Debug, Serialize)]
+pub struct Traces {
+    /// The trace of the plain start.
+    pub before: JsonPath,
+    /// The trace of the start with the fixes.
+    pub after: JsonPath,
+    /// The page with both.
+    pub page: JsonPath,
+    /// The page's path.
+    #[serde(skip)]
+    pub page_path: PathBuf,
+    /// The page's file name, for a link from a page beside it.
+    pub link: String,
+}
+
+/// A fix, or several together, measured to choose.
+#[derive(Clone, Debug, Serialize)]
+pub struct Trial {
+    /// The names of the fixes.
+    pub name: String,
+    /// Kinds of the fixes.
+    pub kinds: Vec<FixKind>,
+    /// Median cold start, in seconds; `None` without counted runs.
+    pub median: Option<f64>,
+    /// Against the plain start in the same rounds; `None` if it was not measured.
+    pub comparison: Option<Comparison>,
+    /// Whether the program is the same with it.
+    pub proven: bool,
+    /// Why it is not proven, or was not measured: a clause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// The result of the best fixes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// The fix's name.
-    pub fix: &'static str,
+    /// The names of the fixes.
+    pub fix: String,
+    /// Their kinds.
+    pub kinds: Vec<FixKind>,
     /// Predicted cold start, in seconds.
     pub predicted: Option<f64>,
     /// Whether no difference was found.
@@ -38,26 +94,55 @@ pub struct Step {
     pub findings: Vec<String>,
     /// What could not be checked, because the program itself varies.
     pub unchecked: Vec<String>,
-    /// The command to use from now on.
+    /// The command to use from now on; for fixes that change files, that which installs them.
     pub command: String,
+    /// What limits the start with them.
+    pub limited_by: Option<LimitedBy>,
+    /// What they cost.
+    pub cost: Cost,
+}
+
+/// What fixes cost, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Cost {
+    /// Size of the plan on the disk.
+    pub plan_bytes: u64,
+    /// What the plan brings into memory, most of which a plain start does, too.
+    pub memory_bytes: u64,
+    /// Number of changed files.
+    pub changed_files: u64,
+    /// Bytes by which changed files are smaller.
+    pub saved_bytes: u64,
+}
+
+/// What is known of the device and the start, for limits.
+pub(super) struct Known<'a> {
+    pub(super) device: PlannedDevice,
+    pub(super) used_bytes: u64,
+    pub(super) cold: StartState,
+    pub(super) measurement: &'a Measurement,
+}
+
+impl Known<'_> {
+    pub(super) fn limited_by(&self, command: usize) -> Option<LimitedBy> {
+        medians(self.measurement, command, self.cold).map(|medians| limited_by(medians, &self.device))
+    }
+
+    pub(super) fn limit(&self) -> Option<f64> {
+        let hot = medians(self.measurement, 0, self.cold)?.hot;
+        Some(limit(hot, self.used_bytes, &self.device))
+    }
+}
+
+impl Cost {
+    pub(super) fn of_plan(&mut self, plan_bytes: u64, working_set: &WorkingSet) {
+        self.plan_bytes = plan_bytes;
+        self.memory_bytes = working_set.bytes();
+    }
 }
 
 impl Story {
-    pub(super) fn new(
-        measurement: Measurement,
-        fixes: Vec<Step>,
-        cold: StartState,
-        bytes: u64,
-        device: PlannedDevice,
-        transfer: Duration,
-    ) -> Self {
-        let mut story =
-            Self { cold, fixes, limit_seconds: None, bytes, bytes_per_second: device.bandwidth, measurement };
-        story.limit_seconds = story.median(0, StartState::Hot).map(|hot| hot + transfer.as_secs_f64());
-        story
-    }
-
-    /// Whether a fix is proven and makes the cold start faster.
+    /// Whether the best fixes are proven and make the cold start faster.
     pub fn succeeded(&self) -> bool {
         self.fixes.iter().enumerate().any(|(number, fix)| {
             fix.proven && self.comparison(number + 1, self.cold).is_some_and(|found| found.verdict == Verdict::Faster)

@@ -1,8 +1,10 @@
 //! Arguments of `coldstart speedup`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use coldstart_app::speedup::FixKind;
 
 use super::launching::{LaunchingArgs, ProgramArgs};
 use super::output::ForceArgs;
@@ -15,11 +17,26 @@ pub(crate) struct SpeedupArgs {
     #[arg(long, short, value_name = "PLAN")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Counted runs before and after, in each state
+    /// Fixes to try, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_values_t = FixChoice::ALL)]
+    pub(crate) fixes: Vec<FixChoice>,
+
+    /// Time for all trials and measurements: seconds, or a number with s, m or h
+    #[arg(long, value_name = "TIME", default_value = "10m", allow_negative_numbers = true, value_parser = span)]
+    pub(crate) budget: Duration,
+
+    /// Check the program's work with this command for the shell, when the program is ready: code 0 is right
+    ///
+    /// It is run after each start that is compared for the proof, in the current directory, and sees the files that the program
+    /// sees. A fix is refused if the check fails with it.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) check: Option<String>,
+
+    /// Counted runs before and after, in each state, at most; fewer are taken when the intervals are narrow enough
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 5,
+        default_value_t = 10,
         allow_negative_numbers = true,
         value_parser = clap::value_parser!(u32).range(2..=1_000)
     )]
@@ -28,7 +45,8 @@ pub(crate) struct SpeedupArgs {
     #[command(flatten)]
     pub(crate) planning: PlanningArgs,
 
-    /// Also write a page with every run, before and after, and the proofs
+    /// Also write a page with every run, before and after, and the proofs; traces of both starts, and a page that compares
+    /// them, are written beside it
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
 
@@ -46,10 +64,67 @@ pub(crate) struct SpeedupArgs {
     pub(crate) program: ProgramArgs,
 }
 
+/// A fix by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FixChoice {
+    /// Rewrite the program so that the loader finds every library at the first try
+    Bind,
+    /// Pack the relative relocations of the program and its libraries
+    Pack,
+    /// Replay a recorded plan of reads: of the pages that a start caches, or that it uses, as measured to be faster
+    Prefetch,
+}
+
+impl FixChoice {
+    const ALL: [Self; 3] = [Self::Bind, Self::Pack, Self::Prefetch];
+}
+
+impl From<FixChoice> for FixKind {
+    fn from(choice: FixChoice) -> Self {
+        match choice {
+            FixChoice::Bind => Self::Bind,
+            FixChoice::Pack => Self::Pack,
+            FixChoice::Prefetch => Self::Prefetch,
+        }
+    }
+}
+
+/// A time: `90`, `90s`, `10m`, `1h`.
+fn span(text: &str) -> Result<Duration, String> {
+    let refused = || format!("`{text}` is not a time above 0, such as 90s, 10m or 1h");
+    let (number, unit) = match text.char_indices().next_back() {
+        Some((at, 's')) => (&text[..at], 1.0),
+        Some((at, 'm')) => (&text[..at], 60.0),
+        Some((at, 'h')) => (&text[..at], 3600.0),
+        _ => (text, 1.0),
+    };
+    let seconds = number.parse::<f64>().map_err(|_| refused())? * unit;
+    // A year is more than anybody waits, and less than overflows a clock.
+    let in_reach = |span: &Duration| !span.is_zero() && span.as_secs() < 366 * 24 * 3600;
+    Duration::try_from_secs_f64(seconds).ok().filter(in_reach).ok_or_else(refused)
+}
+
 const HELP: &str = "\
-Measures the program cold and hot, applies each fix that fits, proves it, and measures again, before and after in \
-alternating order. The program itself is not changed. Exit code 1 when no fix makes it start faster.
+Records cold starts, tries each fix that fits alone and those that pay together, proves that the program does the same with \
+them, and measures the best against the plain start in alternating order. The program itself is not changed: fixes that \
+change files are tried in a private view of the file system. Exit code 1 when no fix makes it start faster.
 
 Examples:
   coldstart speedup -- soffice --headless --convert-to pdf letter.odt
-  coldstart speedup --html story.html -- ./server";
+  coldstart speedup --check 'test -s letter.pdf' --html story.html -- soffice --headless --convert-to pdf letter.odt
+  coldstart speedup --fixes prefetch --ready port:8080 --budget 5m -- ./server";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(span("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(span("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(span("2h"), Ok(Duration::from_secs(7200)));
+        for text in ["", "0", "0s", "-1", "m", "ten", "1d", "nan", "inf", "1e300h", "\u{e9}"] {
+            assert!(span(text).unwrap_err().contains(text), "{text}");
+        }
+    }
+}

@@ -272,7 +272,7 @@ fn every_planned_run_is_settled_once() {
     });
     let (mut planned, mut settled) = (0, 0);
     let mut observer = |event: Event<'_>| match event {
-        Event::Begin { runs } => planned = runs,
+        Event::Begin { runs, .. } => planned = runs,
         Event::Done { settles_slot, .. } => settled += usize::from(settles_slot),
         _ => {}
     };
@@ -292,7 +292,7 @@ fn a_state_ends_early_when_its_intervals_are_narrow_and_every_planned_run_is_acc
     plan.early_end = Some(EarlyEnd { least_rounds: 3, precision: 0.01, time_limit: None });
     let (mut planned, mut settled) = (0, 0);
     let mut observer = |event: Event<'_>| match event {
-        Event::Begin { runs } => planned = runs,
+        Event::Begin { runs, .. } => planned = runs,
         Event::Done { settles_slot, .. } => settled += usize::from(settles_slot),
         Event::Enough { runs, .. } => settled += runs,
         _ => {}

@@ -12,7 +12,7 @@ mod packed;
 pub use bound::{BoundCopy, bound_copy};
 pub use closure::{ProgramFiles, closure_of};
 pub use directory::TrialDirectory;
-pub use packed::{PackedCopies, packed_copies};
+pub use packed::{PackedCopies, PlannedPacking, packed_copies, planned_packing};
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;

@@ -42,19 +42,8 @@ pub fn packed_copies(
     interrupt: &Interrupt,
 ) -> Result<PackedCopies, AppError> {
     let mut copies = PackedCopies::default();
-    let planned = pack::pack(&options(files.to_vec(), None), interrupt, &Silent)?;
-    let mut worth = Vec::new();
-    for (task, worked) in planned.done {
-        match worked.outcome {
-            Outcome::Done(Done::WouldPack(summary)) if summary.size_before >= summary.size_after + PAGE => {
-                worth.push((task.path, summary.size_after));
-            }
-            Outcome::Done(_) | Outcome::Gone => {}
-            Outcome::Refused(refused) => copies.refused.push((task.path, refused.reason)),
-            Outcome::Failed(error) => copies.refused.push((task.path, error.sentence())),
-        }
-    }
-    let needed: u64 = worth.iter().map(|(_, size)| size).sum();
+    let worth = worth_packing(files, interrupt, &mut copies.refused)?;
+    let needed: u64 = worth.iter().map(|(.., size)| size).sum();
     let room = directory.room().context("cannot determine the free space for packed copies")?;
     if needed > room {
         let (needed, room) = (bytes(needed), bytes(room));
@@ -64,7 +53,7 @@ pub fn packed_copies(
     let written: Vec<(&PathBuf, Result<Copy, String>)> = worth
         .par_iter()
         .enumerate()
-        .map(|(number, (file, _))| (file, copy(file, &directory.path().join(format!("packed-{number}")), interrupt)))
+        .map(|(number, (file, ..))| (file, copy(file, &directory.path().join(format!("packed-{number}")), interrupt)))
         .collect();
     if let Some(signal) = interrupt.signal() {
         return Err(coldstart_launch::LaunchError::Interrupted { signal }.into());
@@ -80,6 +69,51 @@ pub fn packed_copies(
         }
     }
     Ok(copies)
+}
+
+/// What packing would do, without writing anything.
+#[derive(Clone, Debug, Default)]
+pub struct PlannedPacking {
+    /// Number of files that would be packed.
+    pub files: usize,
+    /// Bytes that they would be shorter.
+    pub bytes_saved: u64,
+    /// As [`PackedCopies::refused`].
+    pub refused: Vec<(PathBuf, String)>,
+}
+
+/// Plans what [`packed_copies`] does.
+///
+/// # Errors
+/// If a signal arrived.
+pub fn planned_packing(files: &[PathBuf], interrupt: &Interrupt) -> Result<PlannedPacking, AppError> {
+    let mut packing = PlannedPacking::default();
+    for (_, before, after) in worth_packing(files, interrupt, &mut packing.refused)? {
+        packing.files += 1;
+        packing.bytes_saved += before - after;
+    }
+    Ok(packing)
+}
+
+/// The files that would be at least a page shorter, with their size before and after.
+fn worth_packing(
+    files: &[PathBuf],
+    interrupt: &Interrupt,
+    refused: &mut Vec<(PathBuf, String)>,
+) -> Result<Vec<(PathBuf, u64, u64)>, AppError> {
+    let planned = pack::pack(&options(files.to_vec(), None), interrupt, &Silent)?;
+    let mut worth = Vec::new();
+    for (task, worked) in planned.done {
+        match worked.outcome {
+            Outcome::Done(Done::WouldPack(summary)) if summary.size_before >= summary.size_after + PAGE => {
+                worth.push((task.path, summary.size_before, summary.size_after));
+            }
+            Outcome::Done(_) | Outcome::Gone => {}
+            Outcome::Refused(reason) => refused.push((task.path, reason.reason)),
+            Outcome::Failed(error) => refused.push((task.path, error.sentence())),
+        }
+    }
+    Ok(worth)
 }
 
 struct Copy {

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use coldstart_app::kinds;
-use coldstart_app::measure::{GateOptions, Keeping, MeasureOptions, MeasureOutcome, SCHEMA, import, labels, measure};
+use coldstart_app::measure::{GateOptions, Keeping, MeasureOptions, MeasureOutcome, SCHEMA, import, measure};
 use coldstart_app::writing::try_out;
 use coldstart_launch::CommandLine;
 use coldstart_output::OutputTarget;
@@ -37,8 +37,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Exit, CliError> {
     }
     let options = options(args)?;
     let page_place = args.html.as_deref().map(|path| page_place(args, &options, path)).transpose()?;
-    let names = labels().take(options.commands.len()).collect();
-    let outcome = measure(&options, &Terminal, &mut Progress::new(names))?;
+    let outcome = measure(&options, &Terminal, &mut Progress::default())?;
     show(args, page_place.as_ref(), &outcome)?;
     let measured = if outcome.is_measured() { Exit::Done } else { Exit::No };
     match outcome.gate_error {

@@ -8,16 +8,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use crate::commands::progress::progress_style;
 
 /// It has no timer thread, which could disturb a timed run.
+#[derive(Default)]
 pub(crate) struct Progress {
     /// Created before the first run.
     bar: Option<ProgressBar>,
     labels: Vec<String>,
-}
-
-impl Progress {
-    pub(crate) fn new(labels: Vec<String>) -> Self {
-        Self { bar: None, labels }
-    }
 }
 
 fn begin(runs: usize) -> ProgressBar {
@@ -32,8 +27,9 @@ fn begin(runs: usize) -> ProgressBar {
 
 impl Observer for Progress {
     fn event(&mut self, event: Event<'_>) {
-        if let Event::Begin { runs } = event {
+        if let Event::Begin { runs, labels } = event {
             self.bar = Some(begin(runs));
+            self.labels = labels.to_vec();
         }
         let Some(bar) = &self.bar else { return };
         match event {

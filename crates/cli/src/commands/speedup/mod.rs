@@ -3,12 +3,12 @@
 mod page;
 mod story;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use coldstart_app::kinds;
 use coldstart_app::launching::inputs_of;
 use coldstart_app::prefetch::default_plan_path;
-use coldstart_app::speedup::{Launcher, SCHEMA, SpeedupOptions, labels, speedup};
+use coldstart_app::speedup::{Launcher, SCHEMA, SpeedupOptions, TracePlaces, speedup};
 use coldstart_app::writing::try_out;
 use coldstart_output::OutputTarget;
 
@@ -29,10 +29,29 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
         |path: &Path, kind| OutputTarget::new(path, kind, args.force.force).map(|at| at.not_over(inputs.clone()));
     let plan = place(&plan_path, kinds::PLAN)?;
     let page_place = args.html.as_deref().map(|path| place(path, kinds::PAGE)).transpose()?;
-    try_out([&plan].into_iter().chain(&page_place))?;
-    let (strategy, launcher) = (args.planning.strategy.into(), Launcher::installed()?);
-    let options = SpeedupOptions { program, launch, plan, strategy, runs: args.runs, launcher };
-    let story = speedup(&options, &Terminal, &mut Progress::new(labels()))?;
+    let traces = match &args.html {
+        Some(page) => Some(TracePlaces {
+            before: place(&beside(page, "before.coldtrace"), kinds::TRACE)?,
+            after: place(&beside(page, "after.coldtrace"), kinds::TRACE)?,
+            page: place(&beside(page, "starts.html"), kinds::PAGE)?,
+        }),
+        None => None,
+    };
+    let of_traces = traces.iter().flat_map(|places| [&places.before, &places.after, &places.page]);
+    try_out([&plan].into_iter().chain(&page_place).chain(of_traces))?;
+    let options = SpeedupOptions {
+        program,
+        launch,
+        plan,
+        strategy: args.planning.strategy.into(),
+        fixes: args.fixes.iter().map(|&choice| choice.into()).collect(),
+        runs: args.runs,
+        budget: args.budget,
+        check: args.check.clone(),
+        traces,
+        launcher: Launcher::installed()?,
+    };
+    let story = speedup(&options, &Terminal, &mut Progress::default())?;
     if let Some(place) = &page_place {
         page::write(place, &options.program.to_string(), &story)?;
     }
@@ -42,4 +61,9 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
         output::print(&story::in_words(&story))?;
     }
     Ok(if story.succeeded() { Exit::Done } else { Exit::No })
+}
+
+/// A file beside the page: `story.html` and `starts.html` give `story.starts.html`.
+fn beside(page: &Path, ending: &str) -> PathBuf {
+    page.with_extension(ending)
 }

@@ -1,7 +1,9 @@
 //! The text report of `speedup`.
 
-use coldstart_app::speedup::{Step, Story};
+use coldstart_app::speedup::{FixKind, Step, Story, Trial};
+use coldstart_app::text::counted;
 use coldstart_profile::measurement::{Comparison, Interval, StartState, Verdict};
+use coldstart_profile::printable;
 
 use crate::commands::measure::report::{FIGURES, figures, judged, machine_line, range};
 use crate::output::size;
@@ -14,10 +16,18 @@ pub(super) fn in_words(story: &Story) -> String {
     let mut text = machine_line(&story.measurement.machine);
     text.push_str(&wrapped(&format!("program: {}", story.command_line(0)), 0));
     text.push('\n');
-    text.push_str(&table(story));
+    text.push_str(&trials(story));
+    text.push('\n');
+    text.push_str(&before_and_after(story));
     text.push('\n');
     for (number, fix) in story.fixes.iter().enumerate() {
         text.push_str(&fix_in_words(story, number + 1, fix));
+    }
+    if story.fixes.is_empty() {
+        text.push_str(&wrapped("no change recommended: no fix fits this program", 0));
+    }
+    if let Some(traces) = &story.traces {
+        text.push_str(&format!("both starts, traced: {}\n", printable(&traces.page_path)));
     }
     for warning in &story.measurement.warnings {
         text.push_str(&wrapped(&format!("warning: {warning}"), 0));
@@ -25,7 +35,47 @@ pub(super) fn in_words(story: &Story) -> String {
     text
 }
 
-fn table(story: &Story) -> String {
+/// Every fix: what it would do, and what it did alone; then sets of them.
+fn trials(story: &Story) -> String {
+    let mut table = Table::new(&[
+        ("fix", Align::Left),
+        ("predicted", Align::Right),
+        ("cold", Align::Right),
+        ("of before", Align::Right),
+        ("what it does, or why not", Align::Left),
+    ]);
+    let alone = |name: &str| story.trials.iter().find(|trial| trial.name == name);
+    for prospect in &story.prospects {
+        let trial = alone(prospect.name);
+        let why = trial
+            .and_then(|trial| trial.refused.clone())
+            .map_or_else(|| prospect.why.clone(), |reason| format!("not proven: {reason}"));
+        let predicted = prospect.predicted.map(seconds).unwrap_or_default();
+        table.row(vec![prospect.name.to_owned(), predicted, cold(trial), of_before(trial), why]);
+    }
+    let together = |trial: &&Trial| trial.kinds.len() > 1;
+    for trial in story.trials.iter().filter(together) {
+        let why = trial.refused.as_ref().map(|reason| format!("not proven: {reason}")).unwrap_or_default();
+        table.row(vec![trial.name.clone(), String::new(), cold(Some(trial)), of_before(Some(trial)), why]);
+    }
+    table.render()
+}
+
+fn cold(trial: Option<&Trial>) -> String {
+    trial.and_then(|trial| trial.median).map(seconds).unwrap_or_default()
+}
+
+/// "0.42 (0.40 to 0.44)"
+fn of_before(trial: Option<&Trial>) -> String {
+    let Some(comparison) = trial.and_then(|trial| trial.comparison.as_ref()) else { return String::new() };
+    let Some(ratio) = comparison.ratio else { return String::new() };
+    match &comparison.interval {
+        Some(interval) => format!("{ratio:.2} ({:.2} to {:.2})", interval.low, interval.high),
+        None => format!("{ratio:.2}"),
+    }
+}
+
+fn before_and_after(story: &Story) -> String {
     let mut columns = vec![("start", Align::Left)];
     columns.extend(FIGURES);
     let mut table = Table::new(&columns);
@@ -47,12 +97,15 @@ fn table(story: &Story) -> String {
     let mut text = table.render();
     text.push_str(&wrapped(
         &format!(
-            "limit: {} at {} MB/s, then a hot start; reading in parallel with computing can be faster",
+            "limit: a hot start, or the {} that a start uses at {} MB/s, whichever takes longer",
             size::bytes(story.bytes),
             story.bytes_per_second / 1_000_000
         ),
         0,
     ));
+    if let Some(by) = story.limited_by {
+        text.push_str(&wrapped(&format!("before, a {} start is limited by {}", story.cold, by.in_words()), 0));
+    }
     text
 }
 
@@ -60,12 +113,16 @@ fn fix_in_words(story: &Story, command: usize, fix: &Step) -> String {
     let mut text = String::new();
     for (state, name) in [(story.cold, story.cold.name()), (StartState::Hot, "hot")] {
         if let Some(comparison) = story.comparison(command, state) {
-            text.push_str(&wrapped(&comparison_sentence(fix.fix, name, comparison), 0));
+            text.push_str(&wrapped(&comparison_sentence(&fix.fix, name, comparison), 0));
         }
     }
     if let (Some(predicted), Some(measured)) = (fix.predicted, story.median(command, story.cold)) {
         text.push_str(&wrapped(&format!("predicted {}, measured {}", seconds(predicted), seconds(measured)), 0));
     }
+    if let Some(by) = fix.limited_by {
+        text.push_str(&wrapped(&format!("with it, a {} start is limited by {}", story.cold, by.in_words()), 0));
+    }
+    text.push_str(&wrapped(&format!("it costs {}", cost(fix)), 0));
     let proof = match (fix.proven, fix.unchecked.is_empty()) {
         (true, true) => "proven",
         (true, false) => "proven as far as possible",
@@ -85,6 +142,23 @@ fn fix_in_words(story: &Story, command: usize, fix: &Step) -> String {
         text.push_str(&wrapped("do not use it: the program behaves differently with it", 0));
     }
     text
+}
+
+/// What the fixes cost: disk and memory.
+fn cost(fix: &Step) -> String {
+    let mut parts = Vec::new();
+    if fix.kinds.contains(&FixKind::Prefetch) {
+        parts.push(format!(
+            "{} of disk for the plan, and {} of memory for the pages that it reads, as a start does without it",
+            size::bytes(fix.cost.plan_bytes),
+            size::bytes(fix.cost.memory_bytes)
+        ));
+    }
+    if fix.cost.changed_files > 0 {
+        let saved = size::bytes(fix.cost.saved_bytes);
+        parts.push(format!("{} changed ({saved} smaller)", counted(fix.cost.changed_files, "file")));
+    }
+    if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
 }
 
 /// "cold: 3.70 times as fast with prefetch (95 %: 3.60 to 3.90): faster (99 %: 3.52 to 3.98)".

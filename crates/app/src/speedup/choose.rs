@@ -1,0 +1,115 @@
+//! Which fixes pay, alone and together: pure functions over measured ratios.
+//!
+//! The choice may go by small differences, because it claims nothing: the set that is chosen is measured again, against the plain
+//! start, and only that measurement is reported as its gain.
+
+use super::fix::FixKind;
+
+/// A fix, or several together, measured against the plain start.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tried {
+    /// Positions in the list of fixes, in ascending order.
+    pub(super) fixes: Vec<usize>,
+    /// Time with it divided by the time without, cold; `None` if it was not measured or always failed.
+    pub(super) ratio: Option<f64>,
+    /// Whether the program was found to be the same.
+    pub(super) proven: bool,
+}
+
+/// A fix must save this share of the time, alone, to be tried together with others.
+const LEAST_GAIN: f64 = 0.02;
+/// A fix stays in a set only if the set without it is slower by this share.
+const LEAST_LOSS: f64 = 0.02;
+
+/// The sets worth a measurement, from fixes measured alone: all that pay together, and these without each of them. Of two fixes
+/// of one kind the faster one counts. Empty unless at least two pay.
+pub(super) fn sets_to_try(alone: &[Tried], kinds: &[FixKind]) -> Vec<Vec<usize>> {
+    let paying = paying(alone, kinds);
+    if paying.len() < 2 {
+        return Vec::new();
+    }
+    let mut sets = vec![paying.clone()];
+    if paying.len() > 2 {
+        let without = |left_out: &usize| paying.iter().copied().filter(|fix| fix != left_out).collect::<Vec<_>>();
+        sets.extend(paying.iter().map(without));
+    }
+    sets
+}
+
+fn paying(alone: &[Tried], kinds: &[FixKind]) -> Vec<usize> {
+    let mut paying: Vec<(usize, f64)> = Vec::new();
+    for tried in alone.iter().filter(|tried| tried.proven) {
+        let (&[fix], Some(ratio)) = (tried.fixes.as_slice(), tried.ratio) else { continue };
+        if ratio > 1.0 - LEAST_GAIN {
+            continue;
+        }
+        match paying.iter_mut().find(|(other, _)| kinds.get(*other) == kinds.get(fix)) {
+            Some(other) if other.1 <= ratio => {}
+            Some(other) => *other = (fix, ratio),
+            None => paying.push((fix, ratio)),
+        }
+    }
+    let mut fixes: Vec<usize> = paying.into_iter().map(|(fix, _)| fix).collect();
+    fixes.sort_unstable();
+    fixes
+}
+
+/// The best of all that was measured, fixes alone and sets: the fastest, or one with fewer fixes that is nearly as fast. `None` if
+/// nothing is proven and measured.
+pub(super) fn best(tried: &[Tried]) -> Option<&Tried> {
+    let measured = || tried.iter().filter(|tried| tried.proven).filter_map(|tried| Some((tried, tried.ratio?)));
+    let (_, fastest) = measured().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let near = measured().filter(|(_, ratio)| *ratio <= fastest * (1.0 + LEAST_LOSS));
+    near.min_by(|(a, x), (b, y)| a.fixes.len().cmp(&b.fixes.len()).then(x.total_cmp(y))).map(|(tried, _)| tried)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [FixKind; 4] = [FixKind::Bind, FixKind::Pack, FixKind::Prefetch, FixKind::Prefetch];
+
+    fn tried(fixes: &[usize], ratio: f64) -> Tried {
+        Tried { fixes: fixes.to_vec(), ratio: Some(ratio), proven: true }
+    }
+
+    #[test]
+    fn all_that_pay_are_tried_together_and_without_each() {
+        let alone = [tried(&[0], 0.9), tried(&[1], 0.95), tried(&[2], 0.5), tried(&[3], 0.4)];
+        assert_eq!(sets_to_try(&alone, &KINDS), [vec![0, 1, 3], vec![1, 3], vec![0, 3], vec![0, 1]]);
+        let alone = [tried(&[0], 0.99), tried(&[1], 0.95), tried(&[2], 0.4), tried(&[3], 0.5)];
+        assert_eq!(sets_to_try(&alone, &KINDS), [vec![1, 2]], "one of a kind, and none that gains too little");
+    }
+
+    #[test]
+    fn one_that_pays_needs_no_set() {
+        let alone = [tried(&[0], 1.2), tried(&[1], 1.0), tried(&[2], 0.5), tried(&[3], 0.4)];
+        assert!(sets_to_try(&alone, &KINDS).is_empty());
+        assert_eq!(best(&alone).unwrap().fixes, [3]);
+    }
+
+    #[test]
+    fn a_fix_without_proof_or_times_is_out() {
+        let mut alone = [tried(&[0], 0.5), tried(&[1], 0.6), tried(&[2], 0.7)];
+        alone[0].proven = false;
+        alone[1].ratio = None;
+        assert!(sets_to_try(&alone, &KINDS).is_empty());
+        assert_eq!(best(&alone).unwrap().fixes, [2]);
+        alone[2].proven = false;
+        assert_eq!(best(&alone), None);
+    }
+
+    #[test]
+    fn a_fix_that_adds_nothing_is_left_out_of_the_set() {
+        let tried_so_far = [tried(&[1], 0.95), tried(&[2], 0.4), tried(&[1, 2], 0.396)];
+        assert_eq!(best(&tried_so_far).unwrap().fixes, [2]);
+        let tried_so_far = [tried(&[1], 0.95), tried(&[2], 0.4), tried(&[1, 2], 0.38)];
+        assert_eq!(best(&tried_so_far).unwrap().fixes, [1, 2]);
+    }
+
+    #[test]
+    fn where_nothing_pays_the_least_bad_is_measured() {
+        let alone = [tried(&[1], 1.08), tried(&[2], 1.01)];
+        assert_eq!(best(&alone).unwrap().fixes, [2]);
+    }
+}

@@ -1,0 +1,161 @@
+//! Whether the program is the same with a fix: starts with it and without it, compared.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, anyhow};
+use coldstart_launch::{CommandLine, End, LaunchOptions, Output, launch};
+use coldstart_prefetch::{TargetOutcome, check_targets};
+use coldstart_profile::plan::PlanView;
+
+use super::sameness::{Sameness, Start, compare};
+use super::setup::Setup;
+use super::subject::Subject;
+use crate::error::{AppError, HintExt};
+use crate::prefetch::read_plan;
+use crate::text::counted;
+
+/// Number of compared starts with a fix; without it, there is one more.
+const STARTS: usize = 3;
+/// Number of further starts without the fix if there is a difference.
+const MORE_STARTS: usize = 8;
+
+/// The result of a comparison.
+pub(super) struct Proof {
+    /// Whether no difference was found.
+    pub(super) holds: bool,
+    /// Each comparison as a clause.
+    pub(super) findings: Vec<String>,
+    /// What could not be compared because the program itself varies, as clauses.
+    pub(super) unchecked: Vec<String>,
+}
+
+/// Compares ways of starting a program with its plain start.
+pub(super) struct Prover<'a> {
+    subject: &'a Subject<'a>,
+    /// A command for the shell that checks the program's work: exit code 0 is right.
+    check: Option<&'a str>,
+    /// Plain starts so far; they serve all comparisons.
+    plain: RefCell<Vec<Start>>,
+}
+
+impl<'a> Prover<'a> {
+    pub(super) fn new(subject: &'a Subject<'a>, check: Option<&'a str>) -> Self {
+        Self { subject, check, plain: RefCell::default() }
+    }
+
+    /// Starts the program both ways, and compares.
+    ///
+    /// Plain starts come first and last, so that changes over time also appear between those. If there is a difference, more
+    /// of them follow: this detects a program that behaves differently at every second or third start.
+    ///
+    /// # Errors
+    /// If the program cannot be started, or the user's check fails without any fix.
+    pub(super) fn prove(&self, setup: &mut Setup) -> Result<Proof, AppError> {
+        let mut findings = plan_findings(setup)?;
+        findings.extend(copies_finding(setup));
+        let mut unchecked: Vec<String> = Vec::new();
+        unchecked.extend(setup.cautions.iter().map(|caution| format!("differs by design: {caution}")));
+        let options = setup.launch_options(self.subject.launch)?;
+        let command = setup.command(self.subject);
+        let mut fixed = Vec::new();
+        if self.plain.borrow().is_empty() {
+            self.start_plainly()?;
+        }
+        for _ in 0..STARTS {
+            fixed.push(self.start(&command, &options)?);
+            if self.plain.borrow().len() <= STARTS {
+                self.start_plainly()?;
+            }
+        }
+        self.start_plainly()?;
+        let mut found = self.compared(&fixed);
+        if found.differs {
+            for _ in 0..MORE_STARTS {
+                self.start_plainly()?;
+            }
+            found = self.compared(&fixed);
+        }
+        findings.extend(found.findings);
+        unchecked.extend(found.unchecked);
+        Ok(Proof { holds: !found.differs, findings, unchecked })
+    }
+
+    fn compared(&self, fixed: &[Start]) -> Sameness {
+        compare(&self.plain.borrow(), fixed)
+    }
+
+    fn start_plainly(&self) -> Result<(), AppError> {
+        let start = self.start(self.subject.program, self.subject.launch)?;
+        if start.check == Some(false) {
+            let check = self.check.unwrap_or_default();
+            return Err(anyhow!("the check `{check}` fails after a start without any fix"))
+                .hint(|| "it is run by sh in this directory when the program is ready, and must exit with code 0");
+        }
+        self.plain.borrow_mut().push(start);
+        Ok(())
+    }
+
+    /// One start with its output kept.
+    fn start(&self, command: &CommandLine, options: &LaunchOptions) -> Result<Start, AppError> {
+        let file = tempfile::NamedTempFile::new().context("cannot keep the program's output for comparison")?;
+        let options = LaunchOptions { output: Output::File(file.path().to_path_buf()), ..options.clone() };
+        let mut checked = None;
+        let launched =
+            launch(command, &options, None, &mut || checked = self.check.map(|check| run_check(check, &options)))?;
+        let output = fs::read(file.path()).context("cannot read the program's output back")?;
+        let was_cut = matches!(launched.end, End::Ended | End::TimedOut);
+        let check = match (checked, self.check) {
+            (Some(answer), _) => Some(answer.context("cannot run the check")?),
+            // A program that never became ready has not done its work.
+            (None, Some(_)) => Some(false),
+            (None, None) => None,
+        };
+        Ok(Start { end: launched.end.to_string(), output, was_cut, check })
+    }
+}
+
+/// Runs the user's check where the program runs.
+fn run_check(check: &str, options: &LaunchOptions) -> std::io::Result<bool> {
+    let mut command = Command::new("sh");
+    command.args(["-c", check]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Some(directory) = &options.working_directory {
+        command.current_dir(directory);
+    }
+    if let Some(mounts) = &options.mounts {
+        mounts.enter_with(&mut command);
+    }
+    Ok(command.status()?.success())
+}
+
+/// What is to be said of the plan.
+fn plan_findings(setup: &Setup) -> Result<Vec<String>, AppError> {
+    let Some(file) = setup.plan_file() else { return Ok(Vec::new()) };
+    let bytes = read_plan(file)?;
+    let plan = PlanView::read(&bytes).context("the new plan is invalid")?;
+    let covered: Vec<PathBuf> = setup.overlays().iter().map(|overlay| overlay.original.clone()).collect();
+    let outcomes = check_targets(&plan);
+    let stale = (0u32..)
+        .zip(&outcomes)
+        .filter(|(_, outcome)| matches!(outcome, TargetOutcome::Changed { .. } | TargetOutcome::Missing))
+        // Outside the view the original is found.
+        .filter(|&(target, _)| plan.target(target).is_none_or(|(path, _)| !covered.iter().any(|file| file == path)))
+        .count();
+    Ok(vec![match stale {
+        0 => "the plan is valid and all its files are unchanged".to_owned(),
+        stale => {
+            let files = counted(stale as u64, "file");
+            let are = if stale == 1 { "is" } else { "are" };
+            format!("the plan is valid; {files} {are} left out because of changes")
+        }
+    }])
+}
+
+/// What is to be said of changed files: each was proven when it was written.
+fn copies_finding(setup: &Setup) -> Option<String> {
+    let count = setup.overlays().len() as u64;
+    (count > 0)
+        .then(|| format!("{} changed, each read back and proven equivalent to the loader", counted(count, "file")))
+}

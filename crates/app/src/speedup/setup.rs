@@ -1,0 +1,142 @@
+//! A way of starting the program: which files lie over its own, and which plan is replayed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use coldstart_launch::{CommandLine, LaunchOptions};
+use coldstart_measure::Candidate;
+use coldstart_profile::printable;
+use coldstart_sys::private_mounts::{Overlay, PrivateMounts};
+
+use super::copies::TrialDirectory;
+use super::subject::Subject;
+use crate::error::AppError;
+use crate::measure::candidate;
+use crate::prefetch::RecordedPlan;
+
+/// A way of starting the program, made of any number of fixes. Its files are removed when it is dropped.
+#[derive(Default)]
+pub(super) struct Setup {
+    /// Whether the program starts in a private view of the file system.
+    in_view: bool,
+    mounts: Option<Arc<PrivateMounts>>,
+    overlays: Vec<Overlay>,
+    plan: Option<TrialPlan>,
+    /// Bytes by which the overlays are smaller than their originals.
+    pub(super) bytes_saved: u64,
+    /// Differences in behaviour that are known beforehand, a clause each.
+    pub(super) cautions: Vec<String>,
+    copies: Vec<TrialDirectory>,
+}
+
+/// A plan for the trial, with a launcher.
+struct TrialPlan {
+    file: PathBuf,
+    launcher: PathBuf,
+    recorded: RecordedPlan,
+    _directory: TrialDirectory,
+}
+
+impl Setup {
+    /// The plain start; in a private view without overlays where others are compared with it that have some.
+    pub(super) fn plain(in_view: bool) -> Self {
+        Self { in_view, ..Self::default() }
+    }
+
+    /// Lays files over the program's own. The directory of copies is kept as long as this.
+    pub(super) fn lay_over(&mut self, overlays: impl IntoIterator<Item = Overlay>, copies: TrialDirectory) {
+        self.overlays.extend(overlays);
+        self.mounts = None;
+        self.copies.push(copies);
+    }
+
+    /// The file that lies over `path`, or the file itself.
+    pub(super) fn replacement(&self, path: &Path) -> PathBuf {
+        let covering = self.overlays.iter().rfind(|overlay| overlay.original == path);
+        covering.map_or_else(|| path.to_owned(), |overlay| overlay.replacement.clone())
+    }
+
+    /// Removes what lies over `path`.
+    pub(super) fn uncover(&mut self, path: &Path) {
+        self.overlays.retain(|overlay| overlay.original != path);
+        self.mounts = None;
+    }
+
+    /// The files that lie over others.
+    pub(super) fn overlays(&self) -> &[Overlay] {
+        &self.overlays
+    }
+
+    /// Starts outside a private view if nothing needs one; false if something does.
+    pub(super) fn leave_view(&mut self) -> bool {
+        let may = self.overlays.is_empty();
+        if may {
+            self.in_view = false;
+            self.mounts = None;
+        }
+        may
+    }
+
+    /// How the program is started: in the view, if there is one.
+    ///
+    /// # Errors
+    /// If the view cannot be made.
+    pub(super) fn launch_options(&mut self, base: &LaunchOptions) -> Result<LaunchOptions, AppError> {
+        if self.mounts.is_none() && (self.in_view || !self.overlays.is_empty()) {
+            self.mounts = Some(Arc::new(PrivateMounts::create(&self.overlays)?));
+        }
+        Ok(LaunchOptions { mounts: self.mounts.clone(), ..base.clone() })
+    }
+
+    /// Has a plan replayed at each start. The plan and a copy of the launcher lie on the file system of `beside`.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub(super) fn replay(
+        &mut self,
+        recorded: RecordedPlan,
+        subject: &Subject<'_>,
+        beside: &Path,
+    ) -> Result<(), AppError> {
+        let bytes = recorded.plan.to_bytes().context("cannot write the plan of a trial")?;
+        let directory = TrialDirectory::beside(beside, bytes.len() as u64, &[beside.to_owned()])?;
+        let (file, launcher) = (directory.path().join("plan"), directory.path().join(&subject.launcher.name));
+        let written = || -> std::io::Result<()> {
+            fs::write(&file, &bytes)?;
+            fs::File::open(&file)?.sync_all()?;
+            subject.launcher.copy_to(&launcher)
+        };
+        written().with_context(|| format!("cannot write to `{}`", printable(directory.path())))?;
+        self.plan = Some(TrialPlan { file, launcher, recorded, _directory: directory });
+        Ok(())
+    }
+
+    /// The plan that is replayed.
+    pub(super) fn plan(&self) -> Option<&RecordedPlan> {
+        self.plan.as_ref().map(|plan| &plan.recorded)
+    }
+
+    /// The plan's file.
+    pub(super) fn plan_file(&self) -> Option<&Path> {
+        self.plan.as_ref().map(|plan| plan.file.as_path())
+    }
+
+    /// The command to start.
+    pub(super) fn command(&self, subject: &Subject<'_>) -> CommandLine {
+        match &self.plan {
+            Some(plan) => subject.launcher.command(&plan.launcher, &plan.file, subject.program),
+            None => subject.program.clone(),
+        }
+    }
+
+    /// For a measurement, with the files that a start reads.
+    ///
+    /// # Errors
+    /// If it cannot be started or watched.
+    pub(super) fn candidate(&mut self, label: String, subject: &Subject<'_>) -> Result<Candidate, AppError> {
+        let launch = self.launch_options(subject.launch)?;
+        candidate(label, self.command(subject), &launch)
+    }
+}

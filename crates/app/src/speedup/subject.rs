@@ -1,0 +1,83 @@
+//! What is known of the program before any fix is tried.
+
+use std::path::PathBuf;
+
+use coldstart_launch::{CommandLine, Interrupt, LaunchOptions};
+use coldstart_prefetch::Strategy;
+use coldstart_profile::plan::PlannedDevice;
+use coldstart_profile::trace::Trace;
+
+use super::copies::{ProgramFiles, closure_of};
+use super::launcher::Launcher;
+use crate::error::AppError;
+use crate::measure::files_of;
+use crate::prefetch::{BothPlans, PlanRecorder, RecordedPlan};
+
+/// The program and one recorded start of it.
+pub(super) struct Subject<'args> {
+    /// The program.
+    pub(super) program: &'args CommandLine,
+    /// How it is started and waited for.
+    pub(super) launch: &'args LaunchOptions,
+    /// When a plan is read; `None` for the predicted faster way.
+    pub(super) strategy: Option<Strategy>,
+    /// The launcher that replays plans.
+    pub(super) launcher: &'args Launcher,
+    /// A signal that ends the work on copies.
+    pub(super) interrupt: Interrupt,
+    /// The plan of all pages that a start brings into the cache.
+    pub(super) cached: RecordedPlan,
+    /// The plan of the pages that a start uses, or why there is none: a clause.
+    pub(super) exact: Result<RecordedPlan, String>,
+    /// The traced start, if it could be traced.
+    pub(super) trace: Option<Trace>,
+}
+
+impl<'args> Subject<'args> {
+    /// Records the program: a start from cold caches, and a traced one.
+    ///
+    /// # Errors
+    /// If it cannot be started or watched, or never becomes ready.
+    pub(super) fn record(
+        program: &'args CommandLine,
+        launch: &'args LaunchOptions,
+        strategy: Option<Strategy>,
+        launcher: &'args Launcher,
+    ) -> Result<Self, AppError> {
+        let interrupt = match &launch.interrupt {
+            Some(interrupt) => interrupt.clone(),
+            None => Interrupt::listen()?,
+        };
+        let recorder = PlanRecorder { command: program, options: launch, strategy, make_cold: true };
+        let BothPlans { cached, exact, trace } = recorder.record_both()?;
+        Ok(Self { program, launch, strategy, launcher, interrupt, cached, exact, trace })
+    }
+
+    /// The regular files of a start.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        files_of(&self.cached.working_set)
+    }
+
+    /// Its ELF files: the program, its loader and libraries, and what the recorded start opened besides.
+    ///
+    /// # Errors
+    /// If it has none, for example because its loader is missing.
+    pub(super) fn elf_files(&self) -> Result<ProgramFiles, AppError> {
+        closure_of(&self.program.program, &self.files())
+    }
+
+    /// The device that holds most of it.
+    pub(super) fn device(&self) -> PlannedDevice {
+        self.cached.plan.summary.device
+    }
+
+    /// Bytes that a start uses: of the used pages if they are known, otherwise of all pages that it brings into the cache.
+    pub(super) fn used_bytes(&self) -> u64 {
+        self.exact.as_ref().unwrap_or(&self.cached).working_set.bytes()
+    }
+
+    /// Duration of the recorded cold start, in seconds.
+    pub(super) fn cold_seconds(&self) -> f64 {
+        self.cached.plan.summary.recorded_start.as_secs_f64()
+    }
+}

@@ -1,0 +1,204 @@
+//! Fixes tried alone and together, to choose the best set.
+
+use std::time::{Duration, Instant};
+
+use coldstart_measure::{EarlyEnd, MeasurePlan, Measurement, Observer as RunObserver, StartState};
+use coldstart_profile::measurement::Summary;
+
+use super::choose::{Tried, best, sets_to_try};
+use super::fix::{Fix, FixKind, Prospect};
+use super::proof::{Proof, Prover};
+use super::setup::Setup;
+use super::story::Trial;
+use super::subject::Subject;
+use super::{PLAIN, SpeedupOptions};
+use crate::error::AppError;
+use crate::observer::Observer;
+use crate::text::{counted, plain};
+
+/// Rounds of a trial. The chosen set is measured again, so few are enough.
+const ROUNDS: u32 = 3;
+/// Shares of the time that is left for trials of single fixes, and for trials of sets.
+const SHARE_ALONE: f64 = 0.4;
+const SHARE_SETS: f64 = 0.4;
+/// Half the width of the intervals that is narrow enough for a trial.
+const PRECISION: f64 = 0.03;
+/// What a run takes besides the start: making the caches cold, looking at them, ending the program.
+const BESIDES: Duration = Duration::from_millis(800);
+
+/// Everything that the trials need.
+pub(super) struct Trials<'a> {
+    pub(super) options: &'a SpeedupOptions,
+    pub(super) subject: &'a Subject<'a>,
+    pub(super) fixes: &'a [Box<dyn Fix + 'a>],
+    pub(super) prospects: &'a [Prospect],
+    pub(super) prover: &'a Prover<'a>,
+    /// Whether the plain start is in a private view, too.
+    pub(super) in_view: bool,
+    pub(super) cold: StartState,
+    pub(super) deadline: Instant,
+    pub(super) observer: &'a dyn Observer,
+}
+
+/// A set of fixes, applied and proven.
+pub(super) struct Applied {
+    pub(super) fixes: Vec<usize>,
+    pub(super) setup: Setup,
+    pub(super) proof: Proof,
+}
+
+/// The result of all trials.
+pub(super) struct Outcome {
+    pub(super) trials: Vec<Trial>,
+    pub(super) measurements: Vec<Measurement>,
+    /// The best set.
+    pub(super) best: Option<Applied>,
+}
+
+impl Trials<'_> {
+    /// Tries each fix that fits alone, then those that pay together.
+    ///
+    /// # Errors
+    /// If the plain program cannot be started or measured.
+    pub(super) fn run(&self, runs: &mut dyn RunObserver) -> Result<Outcome, AppError> {
+        let mut outcome = Outcome { trials: Vec::new(), measurements: Vec::new(), best: None };
+        let single = self.prospects.iter().enumerate().filter(|(_, prospect)| prospect.applies);
+        let single: Vec<Vec<usize>> = single.map(|(number, _)| vec![number]).collect();
+        let mut applied = self.apply_all(&single, &mut outcome)?;
+        if applied.len() < 2 {
+            // There is nothing to choose from.
+            outcome.best = applied.pop();
+            return Ok(outcome);
+        }
+        let mut tried = self.measured(&mut applied, SHARE_ALONE, &mut outcome, runs)?;
+        let kinds: Vec<FixKind> = self.prospects.iter().map(|prospect| prospect.kind).collect();
+        let sets = sets_to_try(&tried, &kinds);
+        if !sets.is_empty() {
+            let sets: Vec<Vec<usize>> = sets.into_iter().filter(|set| set.len() > 1).collect();
+            let mut together = self.apply_all(&sets, &mut outcome)?;
+            // The best alone is measured again beside them: rounds of different times are not comparable.
+            if let Some(alone) = best(&tried).map(|alone| alone.fixes.clone())
+                && let Some(at) = applied.iter().position(|applied| applied.fixes == alone)
+            {
+                together.insert(0, applied.remove(at));
+            }
+            tried = self.measured(&mut together, SHARE_SETS, &mut outcome, runs)?;
+            applied = together;
+        }
+        let chosen = best(&tried).map(|best| best.fixes.clone());
+        outcome.best = match chosen {
+            Some(chosen) => applied.into_iter().find(|applied| applied.fixes == chosen),
+            // Nothing could be measured, for example because all starts failed: what was proven is measured again.
+            None => applied.into_iter().find(|applied| applied.proof.holds),
+        };
+        Ok(outcome)
+    }
+
+    /// The names of fixes, in words.
+    pub(super) fn name(&self, fixes: &[usize]) -> String {
+        let names = fixes.iter().filter_map(|&number| self.prospects.get(number)).map(|prospect| prospect.name);
+        names.collect::<Vec<_>>().join(" + ")
+    }
+
+    /// The kinds of fixes.
+    pub(super) fn kinds(&self, fixes: &[usize]) -> Vec<FixKind> {
+        fixes.iter().filter_map(|&number| self.prospects.get(number)).map(|prospect| prospect.kind).collect()
+    }
+
+    /// Applies sets of fixes and proves each. A set that cannot be applied is a trial that was refused.
+    fn apply_all(&self, sets: &[Vec<usize>], outcome: &mut Outcome) -> Result<Vec<Applied>, AppError> {
+        let mut all = Vec::new();
+        for set in sets {
+            self.observer.note(&format!("trying {}", self.name(set)));
+            let refused = match self.apply(set) {
+                Ok(mut setup) => {
+                    let proof = self.prover.prove(&mut setup)?;
+                    let refused = (!proof.holds).then(|| proof.findings.join("; "));
+                    all.push(Applied { fixes: set.clone(), setup, proof });
+                    refused
+                }
+                Err(error) if self.subject.interrupt.signal().is_some() => return Err(error),
+                Err(error) => Some(error.sentence()),
+            };
+            if let Some(reason) = refused {
+                outcome.trials.push(Trial {
+                    name: self.name(set),
+                    kinds: self.kinds(set),
+                    median: None,
+                    comparison: None,
+                    proven: false,
+                    refused: Some(reason),
+                });
+            }
+        }
+        // One that is not proven is not measured, unless it is all there is to tell.
+        if all.len() > 1 {
+            all.retain(|applied| applied.proof.holds);
+        }
+        Ok(all)
+    }
+
+    fn apply(&self, set: &[usize]) -> Result<Setup, AppError> {
+        let mut setup = Setup::plain(self.in_view);
+        for fix in set.iter().filter_map(|&number| self.fixes.get(number)) {
+            fix.add_to(&mut setup, self.subject)?;
+        }
+        Ok(setup)
+    }
+
+    /// Measures sets against the plain start, cold.
+    fn measured(
+        &self,
+        applied: &mut [Applied],
+        share: f64,
+        outcome: &mut Outcome,
+        runs: &mut dyn RunObserver,
+    ) -> Result<Vec<Tried>, AppError> {
+        let mut plain = Setup::plain(self.in_view);
+        let mut candidates = vec![plain.candidate(PLAIN.to_owned(), self.subject)?];
+        for applied in applied.iter_mut() {
+            candidates.push(applied.setup.candidate(self.name(&applied.fixes), self.subject)?);
+        }
+        let rounds = ROUNDS.min(self.options.runs);
+        self.tell(rounds, candidates.len(), self.subject.cold_seconds());
+        let mut plan = MeasurePlan::new(candidates, vec![self.cold]);
+        plan.runs = rounds;
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        plan.early_end =
+            Some(EarlyEnd { least_rounds: 2, precision: PRECISION, time_limit: Some(left.mul_f64(share)) });
+        let measurement = coldstart_measure::measure(&plan, runs)?;
+        let mut tried = Vec::new();
+        for (number, applied) in (1..).zip(applied.iter()) {
+            let comparison = measurement.comparisons.iter().find(|found| found.command == number).cloned();
+            let of_command = |summary: &&Summary| summary.command == number;
+            tried.push(Tried {
+                fixes: applied.fixes.clone(),
+                ratio: comparison.as_ref().and_then(|found| found.ratio),
+                proven: applied.proof.holds,
+            });
+            outcome.trials.push(Trial {
+                name: self.name(&applied.fixes),
+                kinds: self.kinds(&applied.fixes),
+                median: measurement.summaries.iter().find(of_command).and_then(|found| found.median),
+                comparison,
+                proven: applied.proof.holds,
+                refused: None,
+            });
+        }
+        outcome.measurements.push(measurement);
+        Ok(tried)
+    }
+
+    /// Says what is measured, and how long it takes at most.
+    pub(super) fn tell(&self, rounds: u32, commands: usize, seconds: f64) {
+        let one = seconds + BESIDES.as_secs_f64();
+        let all = one * f64::from(rounds) * commands as f64;
+        let left = self.deadline.saturating_duration_since(Instant::now()).as_secs_f64();
+        let starts = plain(&counted(rounds.into(), "start"));
+        let ways = plain(&counted(commands as u64, "command"));
+        self.observer.note(&format!(
+            "measuring {starts} of each of {ways} in alternating order: about {:.0} s or less",
+            all.min(left).max(1.0)
+        ));
+    }
+}
