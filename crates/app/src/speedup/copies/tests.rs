@@ -152,7 +152,9 @@ fn a_bound_copy_starts_in_its_view_as_if_in_place() {
     assert!(bound.probes_saved >= 1, "{bound:?}");
     let links = bound.links.clone().expect("links");
     assert!(links.starts_with(copies.path()) && links.join("libmany.so").exists(), "{}", printable(&links));
-    let (Some(options), Some(plain)) = (scene.options(&[bound.overlay.clone()]), scene.options(&[])) else { return };
+    let (Some(options), Some(plain)) = (scene.options(std::slice::from_ref(&bound.overlay)), scene.options(&[])) else {
+        return;
+    };
     let expected = scene.said(&plain, &scene.program);
     assert_eq!(scene.said(&options, &scene.program), expected);
     // The loader's own word for where it found the library.
