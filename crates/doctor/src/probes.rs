@@ -83,7 +83,7 @@ pub struct Probes {
 pub struct Refusal {
     /// As a sentence, without its full stop.
     pub reason: String,
-    /// The setting that would allow it, with its value, by its path below `/proc/sys`.
+    /// The setting that would allow it, with its value.
     pub setting: Option<(&'static str, &'static str)>,
 }
 

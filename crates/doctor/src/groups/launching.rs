@@ -1,6 +1,6 @@
 //! Requirements for starting a program, observing its file names, and ending all of it.
 
-use coldstart_host::kernel::settings;
+use coldstart_host::kernel::{setting_name, settings};
 use coldstart_host::process::{Status as ProcessStatus, own};
 use coldstart_sys::private_mounts::Method;
 use rustix::io::Errno;
@@ -174,10 +174,7 @@ fn private_view(facts: &Facts) -> Check {
     };
     let status = if refusal.is_some() { Status::Partly } else { Status::Unknown };
     let grant = |refusal: &Refusal| match refusal.setting {
-        Some((path, value)) => {
-            let name = path.trim_start_matches("/proc/sys/").replace('/', ".");
-            Some(facts.who.sysctl(&name, value))
-        }
+        Some((setting, value)) => Some(facts.who.sysctl(&setting_name(setting), value)),
         None if facts.who.is_confined() => facts.who.privileged_container(),
         None => Some(facts.who.as_root("coldstart speedup -- PROGRAM")),
     };

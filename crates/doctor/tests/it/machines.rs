@@ -392,7 +392,7 @@ fn hostile_files_are_survived() {
 #[test]
 fn files_can_be_replaced_in_a_private_view_or_the_reason_is_told() {
     let refusal = |setting| Refusal { reason: "files cannot be replaced: a reason".to_owned(), setting };
-    let set = Some(("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "0"));
+    let set = Some((kernel::settings::APPARMOR_RESTRICT_USERNS, "0"));
     for (view, status, command) in [
         (Some(Ok(Method::UserNamespace)), Status::Yes, None),
         (Some(Err(refusal(set))), Status::Partly, Some("sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")),

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use coldstart_host::kernel::settings;
+use coldstart_host::kernel::{setting_name, settings};
 
 use super::child::Step;
 use super::{Method, Overlay};
@@ -178,8 +178,7 @@ impl Obstacle {
     /// What the user can do.
     pub fn advice(self) -> Option<String> {
         if let Some((setting, value)) = self.setting() {
-            let name = setting.trim_start_matches("/proc/sys/").replace('/', ".");
-            return Some(format!("run as root, or allow it with `sysctl {name}={value}`"));
+            return Some(format!("run as root, or allow it with `sysctl {}={value}`", setting_name(setting)));
         }
         Some(match self {
             Self::Chroot => "run as root".to_owned(),
