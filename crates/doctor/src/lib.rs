@@ -22,5 +22,5 @@ pub use check::{Check, Effect, Grant, Status, Where};
 pub use file_system::Kind;
 pub use groups::facts::Facts;
 pub use groups::judge;
-pub use probes::{OthersFile, PlaceProbe, Probes};
+pub use probes::{OthersFile, PlaceProbe, Probes, Refusal};
 pub use surroundings::Surroundings;

@@ -12,6 +12,8 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use coldstart_sys::private_mounts::Method;
+
 use crate::answer::Answer;
 use crate::file_system::Kind;
 use crate::surroundings::Surroundings;
@@ -61,6 +63,9 @@ pub struct Probes {
     pub exchange: Answer,
     /// `symlinkat` with an impossible name.
     pub links: Answer,
+    /// A private mount namespace without mounts, made by a child that ends at once; the reason where it is refused. `None` if not
+    /// tried.
+    pub private_view: Option<Result<Method, Refusal>>,
     /// `pidfd_open` on ourselves.
     pub pidfd: Answer,
     /// Opening `/dev/null` for reading and writing.
@@ -71,6 +76,15 @@ pub struct Probes {
     pub display: Option<Answer>,
     /// Trials on file systems, by place.
     pub places: Vec<PlaceProbe>,
+}
+
+/// Why there can be no private view of the file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// As a sentence, without its full stop.
+    pub reason: String,
+    /// The setting that would allow it, with its value.
+    pub setting: Option<(&'static str, &'static str)>,
 }
 
 /// A file that we neither own nor could write unprivileged.
@@ -114,6 +128,7 @@ impl Probes {
         let late = || Answer::Untried("no answer in time".to_owned());
         (probes.tracing, probes.debug_registers) =
             within(following::try_tracing).unwrap_or_else(|| (late(), Answer::default()));
+        probes.private_view = within(following::try_private_view);
         (probes.exchange, probes.links) = (following::try_exchange(), following::try_links());
         let asked = surroundings.display.clone();
         probes.display = asked.map(|display| calls::try_display(&display));

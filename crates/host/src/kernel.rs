@@ -40,6 +40,11 @@ pub mod settings {
     pub const INODE_NR: &str = "/proc/sys/fs/inode-nr";
 }
 
+/// The name of a setting, one of [`settings`], as sysctl(8) takes it: `kernel.perf_event_paranoid`.
+pub fn setting_name(setting: &str) -> String {
+    setting.strip_prefix(SETTINGS).unwrap_or(setting).trim_start_matches('/').replace('/', ".")
+}
+
 /// The first number of a setting, one of [`settings`]; `None` where it cannot be read or is not a number.
 pub fn number(setting: &str) -> Option<i64> {
     numbers(setting).first().copied()
@@ -110,6 +115,7 @@ mod tests {
         assert!(number(settings::RANDOMIZE_VA_SPACE).is_some_and(|value| (0..=2).contains(&value)));
         assert!(numbers(settings::INODE_NR).len() >= 2);
         assert_eq!(number("/no/such/setting"), None);
+        assert_eq!(setting_name(settings::PTRACE_SCOPE), "kernel.yama.ptrace_scope");
     }
 
     proptest! {

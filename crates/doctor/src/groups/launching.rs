@@ -1,7 +1,8 @@
 //! Requirements for starting a program, observing its file names, and ending all of it.
 
-use coldstart_host::kernel::settings;
+use coldstart_host::kernel::{setting_name, settings};
 use coldstart_host::process::{Status as ProcessStatus, own};
+use coldstart_sys::private_mounts::Method;
 use rustix::io::Errno;
 
 use crate::ability::Ability;
@@ -9,6 +10,7 @@ use crate::answer::Answer;
 use crate::check::{Check, Grant, Status, Where};
 use crate::groups::facts::Facts;
 use crate::groups::who::{SYS_ADMIN, SYS_PTRACE};
+use crate::probes::Refusal;
 use crate::root::{MOST, Root};
 
 /// Facts from files.
@@ -26,7 +28,7 @@ pub(crate) fn look(root: &Root) -> Launching {
 }
 
 pub(crate) fn judge(facts: &Facts) -> Vec<Check> {
-    vec![null_device(facts), handles(facts), observer(facts), ptrace(facts), privileges(facts)]
+    vec![null_device(facts), handles(facts), observer(facts), ptrace(facts), privileges(facts), private_view(facts)]
 }
 
 fn null_device(facts: &Facts) -> Check {
@@ -153,6 +155,38 @@ fn ptrace(facts: &Facts) -> Check {
             "the names of a program's files cannot be read",
         )
         .leaves(Status::Partly, &[MeasureCold, MeasureBoot, MeasureHot], "the state of a start is not checked")
+}
+
+fn private_view(facts: &Facts) -> Check {
+    let source = "mount_namespaces(7), user_namespaces(7)";
+    let name = "private-view";
+    let refusal = match &facts.probes.private_view {
+        Some(Ok(Method::Root)) => {
+            return Check::new(name, Status::Yes, "files can be replaced in a private mount namespace").source(source);
+        }
+        Some(Ok(Method::UserNamespace)) => {
+            let now = "files can be replaced in a private user and mount namespace, in which set-user-ID programs \
+                       gain no privileges";
+            return Check::new(name, Status::Yes, now).source(source);
+        }
+        None => None,
+        Some(Err(refusal)) => Some(refusal),
+    };
+    let status = if refusal.is_some() { Status::Partly } else { Status::Unknown };
+    let grant = |refusal: &Refusal| match refusal.setting {
+        Some((setting, value)) => Some(facts.who.sysctl(&setting_name(setting), value)),
+        None if facts.who.is_confined() => facts.who.privileged_container(),
+        None => Some(facts.who.as_root("coldstart speedup -- PROGRAM")),
+    };
+    Check::new(name, status, refusal.map_or("not tried", |refusal| refusal.reason.as_str()))
+        .needed("a private mount namespace, as root or by an unprivileged user namespace")
+        .cost(
+            "Changed files cannot be tried without changing the originals: `speedup` tries only fixes that change no \
+             file.",
+        )
+        .grants(refusal.and_then(grant))
+        .source(source)
+        .leaves(status, &[Ability::Speedup], "only fixes that change no file are tried")
 }
 
 fn privileges(facts: &Facts) -> Check {

@@ -5,10 +5,12 @@
 
 use std::process::Command;
 
+use coldstart_sys::private_mounts::{Method, PrivateMountsError, possible};
 use coldstart_sys::tracing::traced;
 use rustix::fs::{CWD, RenameFlags, renameat_with, symlinkat};
 use rustix::io::Errno;
 
+use super::Refusal;
 use crate::answer::Answer;
 
 /// Impossible names: their directory is a file.
@@ -45,6 +47,17 @@ pub(super) fn try_tracing() -> (Answer, Answer) {
         let _ = child.wait();
     }
     answers
+}
+
+/// Whether files can be replaced for the programs that we start, and only for them.
+pub(super) fn try_private_view() -> Result<Method, Refusal> {
+    possible().map_err(|error| {
+        let setting = match &error {
+            PrivateMountsError::Impossible { obstacle, .. } => obstacle.setting(),
+            _ => None,
+        };
+        Refusal { reason: error.to_string(), setting }
+    })
 }
 
 /// Whether the kernel can swap two names atomically, as for directories of links.

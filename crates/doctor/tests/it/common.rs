@@ -7,6 +7,7 @@ use coldstart_doctor::{
     Ability, Answer, Check, Facts, Kind, OthersFile, PlaceProbe, Probes, Standing, Status, Surroundings, judge,
     standings,
 };
+use coldstart_sys::private_mounts::Method;
 
 pub(crate) const EPERM: Answer = Answer::Refused(1);
 pub(crate) const EACCES: Answer = Answer::Refused(13);
@@ -58,6 +59,7 @@ impl Machine {
             debug_registers: works(),
             exchange: works(),
             links: works(),
+            private_view: Some(Ok(Method::Root)),
             pidfd: works(),
             null_device: works(),
             userfaultfd_device: works(),

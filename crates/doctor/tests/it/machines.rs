@@ -3,9 +3,11 @@
 use std::fs;
 
 use coldstart_doctor::{
-    Ability, Answer, Facts, PlaceProbe, Probes, Status, Surroundings, Verb, Where, impossible_verbs, judge, standings,
+    Ability, Answer, Facts, PlaceProbe, Probes, Refusal, Status, Surroundings, Verb, Where, impossible_verbs, judge,
+    standings,
 };
 use coldstart_host::kernel;
+use coldstart_sys::private_mounts::Method;
 
 use crate::common::{EACCES, ENOSYS, EPERM, MOUNTS, Machine, STATUS};
 
@@ -384,5 +386,25 @@ fn hostile_files_are_survived() {
             machine.write(file, content);
         }
         assert!(machine.judged().checks.len() > 20);
+    }
+}
+
+#[test]
+fn files_can_be_replaced_in_a_private_view_or_the_reason_is_told() {
+    let refusal = |setting| Refusal { reason: "files cannot be replaced: a reason".to_owned(), setting };
+    let set = Some((kernel::settings::APPARMOR_RESTRICT_USERNS, "0"));
+    for (view, status, command) in [
+        (Some(Ok(Method::UserNamespace)), Status::Yes, None),
+        (Some(Err(refusal(set))), Status::Partly, Some("sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")),
+        (Some(Err(refusal(None))), Status::Partly, Some("coldstart speedup -- PROGRAM")),
+        (None, Status::Unknown, None),
+    ] {
+        let mut machine = Machine::new();
+        machine.probes.private_view = view;
+        let judged = machine.judged();
+        let check = judged.check("private-view");
+        assert_eq!(check.status, status, "{check:?}");
+        let told = check.grants.first().map(|grant| grant.command.as_str());
+        assert!(command.is_none_or(|command| told.is_some_and(|told| told.contains(command))), "{check:?}");
     }
 }

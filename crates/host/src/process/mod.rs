@@ -39,6 +39,12 @@ pub mod own {
     pub const CONTROL_GROUPS: &str = "/proc/self/cgroup";
     /// How the user namespace maps users (`user_namespaces(7)`).
     pub const USER_MAP: &str = "/proc/self/uid_map";
+    /// How the user namespace maps groups.
+    pub const GROUP_MAP: &str = "/proc/self/gid_map";
+    /// Whether processes of the user namespace may change their supplementary groups.
+    pub const SET_GROUPS: &str = "/proc/self/setgroups";
+    /// Its mount namespace (`mount_namespaces(7)`).
+    pub const MOUNT_NAMESPACE: &str = "/proc/self/ns/mnt";
     /// Resource limits (`proc_pid_limits(5)`).
     pub const LIMITS: &str = "/proc/self/limits";
     /// I/O counters (`proc_pid_io(5)`); missing without `CONFIG_TASK_IO_ACCOUNTING`.

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use coldstart_host::process::ProcessFiles;
+use coldstart_host::process::{ProcessFiles, own};
 use rustix::fs::{Mode, OFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
 
@@ -62,12 +62,12 @@ const REPORT: usize = 12;
 pub(super) fn make(method: Method, overlays: &[(CString, CString)]) -> Result<Made, Failed> {
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|errno| Failed::system("make a pipe", errno));
     let ((report, reporting), (leave, leaving)) = (pipe()?, pipe()?);
-    let users = (method == Method::UserNamespace).then(Maps::of_caller);
+    let prepared = Prepared::new(method).map_err(|error| Failed::system("name the kernel's files", error))?;
     let ends = Ends { report: reporting.as_raw_fd(), leave: leave.as_raw_fd(), leaving: leaving.as_raw_fd() };
-    let child = Child(fork(ends, users.as_ref(), overlays).map_err(|error| Failed::system("create a process", error))?);
+    let child = Child(fork(ends, &prepared, overlays).map_err(|error| Failed::system("create a process", error))?);
     drop(reporting);
     drop(leave);
-    let made = reported(report).and_then(|()| take(child.0, users.is_some()));
+    let made = reported(report).and_then(|()| take(child.0, prepared.users.is_some()));
     // It may end; `child` waits for that.
     drop(leaving);
     drop(child);
@@ -122,16 +122,35 @@ impl Drop for Child {
     }
 }
 
+/// Files that the child opens, prepared by the parent, as the child may not allocate.
+struct Prepared {
+    own_mounts: CString,
+    users: Option<Maps>,
+}
+
 /// What is written to the files that map users and groups: the caller's own, as themselves.
 struct Maps {
+    set_groups: CString,
+    user_map: CString,
+    group_map: CString,
     user: String,
     group: String,
 }
 
-impl Maps {
-    fn of_caller() -> Self {
-        let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        Self { user: format!("{user} {user} 1\n"), group: format!("{group} {group} 1\n") }
+impl Prepared {
+    fn new(method: Method) -> io::Result<Self> {
+        let users = || {
+            let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+            Ok::<_, io::Error>(Maps {
+                set_groups: CString::new(own::SET_GROUPS)?,
+                user_map: CString::new(own::USER_MAP)?,
+                group_map: CString::new(own::GROUP_MAP)?,
+                user: format!("{user} {user} 1\n"),
+                group: format!("{group} {group} 1\n"),
+            })
+        };
+        let users = (method == Method::UserNamespace).then(users).transpose()?;
+        Ok(Self { own_mounts: CString::new(own::MOUNT_NAMESPACE)?, users })
     }
 }
 
@@ -144,7 +163,7 @@ struct Ends {
     leaving: RawFd,
 }
 
-fn fork(ends: Ends, users: Option<&Maps>, overlays: &[(CString, CString)]) -> io::Result<libc::pid_t> {
+fn fork(ends: Ends, prepared: &Prepared, overlays: &[(CString, CString)]) -> io::Result<libc::pid_t> {
     // SAFETY: a zeroed set is a valid value to be filled; both sets live as long as the calls. The child runs nothing but
     // `work`, which allocates nothing, takes no lock and never returns, so that other threads' locks, which stay locked in the
     // child, cannot hold it. Signals are blocked before: a handler of ours must not run in it.
@@ -156,7 +175,7 @@ fn fork(ends: Ends, users: Option<&Maps>, overlays: &[(CString, CString)]) -> io
         // As `fork`, but with no signal at its end (`clone(2)`).
         let process = libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) as libc::pid_t;
         if process == 0 {
-            work(ends, users, overlays);
+            work(ends, prepared, overlays);
         }
         let error = io::Error::last_os_error();
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
@@ -168,11 +187,11 @@ fn fork(ends: Ends, users: Option<&Maps>, overlays: &[(CString, CString)]) -> io
 ///
 /// # Safety
 /// For a child right after `fork`, with descriptors of its parent; nothing else may run in the process.
-unsafe fn work(ends: Ends, users: Option<&Maps>, overlays: &[(CString, CString)]) -> ! {
+unsafe fn work(ends: Ends, prepared: &Prepared, overlays: &[(CString, CString)]) -> ! {
     // SAFETY: system calls with integers, terminated strings, and buffers of the stated length.
     unsafe {
         libc::close(ends.leaving);
-        let (step, index) = match mount_all(users, overlays) {
+        let (step, index) = match mount_all(prepared, overlays) {
             Ok(()) => (0, 0),
             Err(failed) => failed,
         };
@@ -190,17 +209,16 @@ unsafe fn work(ends: Ends, users: Option<&Maps>, overlays: &[(CString, CString)]
 ///
 /// # Safety
 /// As [`work`].
-unsafe fn mount_all(users: Option<&Maps>, overlays: &[(CString, CString)]) -> Result<(), (i32, i32)> {
+unsafe fn mount_all(prepared: &Prepared, overlays: &[(CString, CString)]) -> Result<(), (i32, i32)> {
     // SAFETY: as in `work`.
     unsafe {
-        if let Some(maps) = users {
+        if let Some(maps) = &prepared.users {
             if libc::unshare(libc::CLONE_NEWUSER) != 0 {
                 return Err((1, 0));
             }
             // Required before an unprivileged process may map groups (user_namespaces(7)); missing before Linux 3.19.
-            write_file(c"/proc/self/setgroups", b"deny");
-            if !write_file(c"/proc/self/uid_map", maps.user.as_bytes())
-                || !write_file(c"/proc/self/gid_map", maps.group.as_bytes())
+            write_file(&maps.set_groups, b"deny");
+            if !write_file(&maps.user_map, maps.user.as_bytes()) || !write_file(&maps.group_map, maps.group.as_bytes())
             {
                 return Err((2, 0));
             }
@@ -208,7 +226,7 @@ unsafe fn mount_all(users: Option<&Maps>, overlays: &[(CString, CString)]) -> Re
         if libc::unshare(libc::CLONE_NEWNS) != 0 {
             return Err((3, 0));
         }
-        if !set_apart() {
+        if !set_apart(&prepared.own_mounts) {
             return Err((4, 0));
         }
         for (index, (original, replacement)) in (0i32..).zip(overlays) {
@@ -226,7 +244,7 @@ unsafe fn mount_all(users: Option<&Maps>, overlays: &[(CString, CString)]) -> Re
 ///
 /// # Safety
 /// As [`work`].
-unsafe fn set_apart() -> bool {
+unsafe fn set_apart(own_mounts: &CStr) -> bool {
     // SAFETY: as in `work`.
     unsafe {
         let flags = libc::MS_REC | libc::MS_SLAVE;
@@ -240,7 +258,7 @@ unsafe fn set_apart() -> bool {
         }
         // In a chroot "/" is no mount point. Entering a namespace, even one's own, leads to its root (`mntns_install`).
         let root = libc::open(c"/".as_ptr(), libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC);
-        let own = libc::open(c"/proc/self/ns/mnt".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let own = libc::open(own_mounts.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         root >= 0
             && own >= 0
             && libc::setns(own, libc::CLONE_NEWNS) == 0

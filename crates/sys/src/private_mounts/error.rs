@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use coldstart_host::kernel::settings;
+use coldstart_host::kernel::{setting_name, settings};
 
 use super::child::Step;
 use super::{Method, Overlay};
@@ -164,20 +164,26 @@ impl Obstacle {
         }
     }
 
+    /// The kernel setting that would allow it, and the value it takes; none where no setting does.
+    pub fn setting(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::NoUserNamespaces => Some((settings::MAX_USER_NAMESPACES, "1000")),
+            Self::NoMountNamespaces => Some((settings::MAX_MNT_NAMESPACES, "1000")),
+            Self::NotForUsers => Some((settings::UNPRIVILEGED_USERNS_CLONE, "1")),
+            Self::AppArmor => Some((settings::APPARMOR_RESTRICT_USERNS, "0")),
+            _ => None,
+        }
+    }
+
     /// What the user can do.
     pub fn advice(self) -> Option<String> {
-        let set = |setting: &str, value: &str| {
-            let name = setting.trim_start_matches("/proc/sys/").replace('/', ".");
-            format!("run as root, or allow it with `sysctl {name}={value}`")
-        };
+        if let Some((setting, value)) = self.setting() {
+            return Some(format!("run as root, or allow it with `sysctl {}={value}`", setting_name(setting)));
+        }
         Some(match self {
-            Self::NoUserNamespaces => set(settings::MAX_USER_NAMESPACES, "1000"),
-            Self::NoMountNamespaces => set(settings::MAX_MNT_NAMESPACES, "1000"),
-            Self::NotForUsers => set(settings::UNPRIVILEGED_USERNS_CLONE, "1"),
-            Self::AppArmor => set(settings::APPARMOR_RESTRICT_USERNS, "0"),
             Self::Chroot => "run as root".to_owned(),
             Self::Refused(_) => "run as root outside the container, or give the container CAP_SYS_ADMIN".to_owned(),
-            Self::TooMany | Self::Unsupported(_) => return None,
+            _ => return None,
         })
     }
 }

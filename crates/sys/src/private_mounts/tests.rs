@@ -145,7 +145,8 @@ fn the_program_and_its_loader_and_libc_can_be_replaced() {
     assert!(pairs.len() >= 3, "{listed}");
     let pairs: Vec<(&Path, &Path)> = pairs.iter().map(|(a, b)| (a.as_path(), b.as_path())).collect();
     let Some(view) = view(&pairs) else { return };
-    let maps = text(&inside(&view, &["/bin/cat".as_ref(), "/proc/self/maps".as_ref()], Path::new("/")));
+    let maps =
+        text(&inside(&view, &["/bin/cat".as_ref(), coldstart_host::process::own::MAPS.as_ref()], Path::new("/")));
     for (file, copy) in &pairs {
         let name = file.canonicalize().unwrap();
         let inode = fs::metadata(copy).unwrap().ino();

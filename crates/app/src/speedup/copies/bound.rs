@@ -29,8 +29,10 @@ pub struct BoundCopy {
 /// The reason why it is not bound, as a clause; also if there is nothing to gain.
 pub fn bound_copy(program: &Path, directory: &TrialDirectory, interrupt: &Interrupt) -> Result<BoundCopy, String> {
     let program = program.canonicalize().map_err(|error| format!("the program cannot be found: {error}"))?;
-    let replacement = directory.path().join("bound");
-    let links = directory.path().join("links");
+    // Not beside our lock: the writer of links locks the directory that they are in.
+    let place = directory.path().join("bound");
+    std::fs::create_dir_all(&place).map_err(|error| format!("no directory can be made for its copy: {error}"))?;
+    let (replacement, links) = (place.join("program"), place.join("links"));
     let options = bind::Options {
         programs: vec![program.clone()],
         place: PlaceOptions { output: Some(replacement.clone()), ..PlaceOptions::default() },

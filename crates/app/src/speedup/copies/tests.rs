@@ -39,7 +39,12 @@ impl Scene {
                       int *const table[] = { C C C C C C C C };\n\
                       int sum(void) { int sum = 0; for (unsigned at = 0; at < sizeof table / sizeof *table; at++) \
                       sum += *((int *const volatile *)table)[at]; return sum; }\n";
-        compile("cc", &library, source, &["-shared", "-fPIC", "-O1", "-Wl,-z,nopack-relative-relocs"]);
+        compile(
+            "cc",
+            &library,
+            source,
+            &["-shared", "-fPIC", "-O1", "-Wl,-z,nopack-relative-relocs", "-Wl,-soname,libmany.so"],
+        );
         let program = here.join("program");
         let main = "#include <stdio.h>\nint sum(void); int main(void) { printf(\"%d\\n\", sum()); return 0; }";
         let empty = format!("-Wl,-rpath,{}", here.join("empty").display());
@@ -122,7 +127,7 @@ fn a_plan_recorded_with_packed_copies_brings_their_pages_and_stays_valid_in_plac
     let plan = recorder.record().unwrap();
     let used = plan.working_set.files.iter().find(|file| file.path == scene.library).expect("under its own name");
     assert_eq!(used.identity, FileIdentity::from_stat(copy.len() as i64, copy.mtime(), copy.mtime_nsec()));
-    let bytes = plan.plan.encode();
+    let bytes = plan.plan.to_bytes().unwrap();
     let plan_view = PlanView::read(&bytes).unwrap();
     let changed = |outcomes: Vec<TargetOutcome>| {
         outcomes.iter().filter(|outcome| matches!(outcome, TargetOutcome::Changed { .. })).count()
@@ -147,7 +152,9 @@ fn a_bound_copy_starts_in_its_view_as_if_in_place() {
     assert!(bound.probes_saved >= 1, "{bound:?}");
     let links = bound.links.clone().expect("links");
     assert!(links.starts_with(copies.path()) && links.join("libmany.so").exists(), "{}", printable(&links));
-    let (Some(options), Some(plain)) = (scene.options(&[bound.overlay.clone()]), scene.options(&[])) else { return };
+    let (Some(options), Some(plain)) = (scene.options(std::slice::from_ref(&bound.overlay)), scene.options(&[])) else {
+        return;
+    };
     let expected = scene.said(&plain, &scene.program);
     assert_eq!(scene.said(&options, &scene.program), expected);
     // The loader's own word for where it found the library.
