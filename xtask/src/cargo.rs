@@ -39,7 +39,7 @@ pub(crate) fn target_directory() -> Result<PathBuf> {
         .args(["metadata", "--format-version", "1", "--no-deps"])
         .output()
         .context("cannot start cargo\nhint: install Rust from https://rustup.rs")?;
-    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
+    ensure!(output.status.success(), "cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata printed something else")?;
     let directory = metadata.get("target_directory").and_then(Value::as_str);
     Ok(directory.context("cargo metadata names no target directory")?.into())

@@ -1,12 +1,17 @@
 //! Programs worth a demonstration, and which of those installed gains most.
 
+use std::fmt;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
+use coldstart_host::kernel::settings::DROP_CACHES;
 use coldstart_host::process::ProcessFiles;
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::interrupt::Interrupt;
@@ -59,15 +64,8 @@ const KNOWN: &[Known] = &[
     known("perl", &["-MPOSIX", "-e", "0"]),
 ];
 
-const FIREFOX: &[&str] = &[
-    "--headless",
-    "--no-remote",
-    "--profile",
-    "{dir}/profile",
-    "--screenshot",
-    "{dir}/a.png",
-    "file://{dir}/a.html",
-];
+const FIREFOX: &[&str] =
+    &["--headless", "--no-remote", "--profile", "{dir}/profile", "--screenshot", "{dir}/a.png", "file://{dir}/a.html"];
 const CHROMIUM: &[&str] = &[
     "--headless",
     "--no-sandbox",
@@ -123,7 +121,9 @@ impl Candidate {
     pub(super) fn named(name: &str, arguments: &[String]) -> Result<Self> {
         let path = if name.contains('/') { Some(std::path::absolute(name)?) } else { find(name) };
         let Some(path) = path.filter(|path| path.is_file()) else {
-            bail!("there is no program `{name}`\nhint: name one that is installed, or none: the demonstration finds one")
+            bail!(
+                "there is no program `{name}`\nhint: name one that is installed, or none: the demonstration finds one"
+            )
         };
         if let Some(known) = KNOWN.iter().find(|known| known.name == name && arguments.is_empty()) {
             let candidate = Self::of_known(known);
@@ -139,32 +139,22 @@ pub(super) fn write_files(directory: &Path) -> Result<()> {
     FILES.iter().try_for_each(|(name, text)| Ok(fs_err::write(directory.join(name), text)?))
 }
 
-/// The program that gains most of those installed: each is started, and its bytes and times decide. Only root can have starts
-/// from a cold cache; for others it is the first of the list.
+/// The program that gains most of those installed: each is started, and its bytes and times decide. Where the caches cannot be
+/// dropped, which only root may, it is the first of the list that can be started.
 ///
 /// # Errors
-/// When none is installed, or on Ctrl-C.
+/// When none can be started, or on Ctrl-C.
 pub(super) fn choose(directory: &Path, interrupt: &Interrupt) -> Result<Candidate> {
-    let mut installed = KNOWN.iter().filter_map(Candidate::of_known).peekable();
-    ensure!(
-        installed.peek().is_some(),
-        "none of {} is installed\nhint: cargo xtask demo PROGRAM ARGUMENTS, of any program that ends by itself",
-        KNOWN.iter().map(|known| known.name).collect::<Vec<_>>().join(", ")
-    );
     let begun = Instant::now();
+    let may_drop = drop_caches().is_ok();
     let mut best: Option<(f64, Candidate)> = None;
-    for candidate in installed {
-        if best.is_some() && (begun.elapsed() > ALL_LIMIT || !rustix::process::geteuid().is_root()) {
+    for candidate in KNOWN.iter().filter_map(Candidate::of_known) {
+        if best.is_some() && (begun.elapsed() > ALL_LIMIT || !may_drop) {
             break;
         }
-        let gain = match probe(&candidate, directory, interrupt) {
+        let gain = match candidate.probe(directory, may_drop, interrupt) {
             Ok(start) => {
-                eprintln!(
-                    "demo: {} reads {:.0} MB at a cold start, and takes {:.2} s hot",
-                    candidate.name,
-                    start.bytes as f64 / 1e6,
-                    start.hot.as_secs_f64()
-                );
+                eprintln!("demo: {}: {start}", candidate.name);
                 start.expected_gain()
             }
             Err(error) => {
@@ -173,19 +163,22 @@ pub(super) fn choose(directory: &Path, interrupt: &Interrupt) -> Result<Candidat
                 continue;
             }
         };
-        if best.as_ref().is_none_or(|(least, _)| gain > *least) {
+        if best.as_ref().is_none_or(|(most, _)| gain > *most) {
             best = Some((gain, candidate));
         }
     }
     let Some((_, best)) = best else {
-        bail!("no program could be started\nhint: cargo xtask demo PROGRAM ARGUMENTS, of one that ends by itself")
+        bail!(
+            "none of {} can be started\nhint: cargo xtask demo PROGRAM ARGUMENTS, of any program that ends by itself",
+            KNOWN.iter().map(|known| known.name).collect::<Vec<_>>().join(", ")
+        );
     };
     Ok(best)
 }
 
 /// What a start costs.
 struct Start {
-    /// Read from the disk at a cold start.
+    /// Read from the disk at a cold start; 0 if unknown.
     bytes: u64,
     /// A hot start.
     hot: Duration,
@@ -200,33 +193,59 @@ impl Start {
     }
 }
 
-fn probe(candidate: &Candidate, directory: &Path, interrupt: &Interrupt) -> Result<Start> {
-    let start = || {
-        let begun = Instant::now();
-        let mut command = Command::new(&candidate.program);
-        command.args(candidate.arguments(&directory.to_string_lossy())).current_dir(directory);
-        finish_quietly(&mut command, interrupt).map(|()| begun.elapsed())
-    };
-    // What a program does only once, at its first start, shall not count.
-    start()?;
-    let mut bytes = 0;
-    if rustix::process::geteuid().is_root() {
-        rustix::fs::sync();
-        // Where even root may not, in a container, the bytes are those that are not in memory by chance.
-        let _ = fs_err::write(coldstart_host::kernel::settings::DROP_CACHES, "3");
-        let before = ProcessFiles::own().bytes_read().unwrap_or(0);
-        start()?;
-        bytes = ProcessFiles::own().bytes_read().unwrap_or(0).saturating_sub(before);
+impl fmt::Display for Start {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.bytes > 0 {
+            write!(formatter, "a cold start reads {:.0} MB, ", self.bytes as f64 / 1e6)?;
+        }
+        write!(formatter, "a hot start takes {:.2} s", self.hot.as_secs_f64())
     }
-    Ok(Start { bytes, hot: start()? })
+}
+
+impl Candidate {
+    /// Starts the program a few times.
+    ///
+    /// # Errors
+    /// When it fails or does not end.
+    fn probe(&self, directory: &Path, may_drop: bool, interrupt: &Interrupt) -> Result<Start> {
+        // What a program does only once, at its first start, shall not count.
+        self.start(directory, interrupt)?;
+        let mut bytes = 0;
+        if may_drop {
+            drop_caches()?;
+            let before = ProcessFiles::own().bytes_read().unwrap_or(0);
+            self.start(directory, interrupt)?;
+            bytes = ProcessFiles::own().bytes_read().unwrap_or(0).saturating_sub(before);
+        }
+        Ok(Start { bytes, hot: self.start(directory, interrupt)? })
+    }
+
+    /// One start, and how long it took.
+    ///
+    /// # Errors
+    /// When it fails or does not end.
+    pub(super) fn start(&self, directory: &Path, interrupt: &Interrupt) -> Result<Duration> {
+        let begun = Instant::now();
+        let mut command = Command::new(&self.program);
+        command.args(self.arguments(&directory.to_string_lossy())).current_dir(directory);
+        finish_quietly(&mut command, interrupt)?;
+        Ok(begun.elapsed())
+    }
+}
+
+fn drop_caches() -> Result<()> {
+    rustix::fs::sync();
+    Ok(fs_err::OpenOptions::new().write(true).open(DROP_CACHES)?.write_all(b"3")?)
 }
 
 /// Runs a command to its end, without input and output.
 ///
 /// # Errors
-/// When it fails, or takes too long: then it is ended, with those it started.
+/// When it fails, with the last line that it said; or when it takes too long: then it is ended, with those it started.
 pub(super) fn finish_quietly(command: &mut Command, interrupt: &Interrupt) -> Result<()> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    // A file in memory, for a pipe that nobody reads stops the program.
+    let mut said = File::from(memfd_create("stderr", MemfdFlags::CLOEXEC)?);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?).process_group(0);
     let mut child = command.spawn()?;
     let deadline = Instant::now() + START_LIMIT;
     let status = loop {
@@ -240,8 +259,15 @@ pub(super) fn finish_quietly(command: &mut Command, interrupt: &Interrupt) -> Re
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    ensure!(status.success(), "it ended with {status}");
-    Ok(())
+    if status.success() {
+        return Ok(());
+    }
+    let mut text = Vec::new();
+    said.rewind()?;
+    said.read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    let last = text.trim_end().lines().next_back().map(|line| format!(": {line}")).unwrap_or_default();
+    bail!("it ended with {status}{last}")
 }
 
 fn end_group(child: &mut Child) {
@@ -278,6 +304,16 @@ mod tests {
         assert!(gain(75_000_000, 60) > gain(75_000_000, 900));
         assert!(gain(75_000_000, 60) > gain(9_000_000, 60));
         assert!(gain(300_000, 2) < 1.0, "too small to notice");
+    }
+
+    #[test]
+    fn a_failing_start_tells_the_last_words() {
+        let interrupt = Interrupt::watch().unwrap();
+        let end = |script: &str| {
+            finish_quietly(Command::new("sh").args(["-c", script]), &interrupt).map_err(|error| error.to_string())
+        };
+        assert_eq!(end("echo much; exit 0"), Ok(()));
+        assert_eq!(end("echo one >&2; echo two >&2; exit 3"), Err("it ended with exit status: 3: two".to_owned()));
     }
 
     #[test]

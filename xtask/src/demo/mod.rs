@@ -3,6 +3,7 @@
 //! Not obvious: this is the first thing that most people run, in a fresh clone, so compiling is part of it. The profile `demo` in the
 //! workspace's `Cargo.toml` is for that, and what only other chores need must not be built here.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -54,10 +55,10 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<()> {
     let programs = Programs { coldstart, launcher, testbed };
     let directory = crate::cargo::target_directory()?.join("demonstration");
     fs::create_dir_all(&directory)?;
+    // Copies of files that only root may read will be in it for some seconds.
+    fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o700))?;
     let lock = fs::File::create(directory.join("lock"))?;
-    lock.file()
-        .try_lock()
-        .with_context(|| format!("another demonstration is running in {}", directory.display()))?;
+    lock.file().try_lock().with_context(|| format!("another demonstration is running in {}", directory.display()))?;
     candidate::write_files(&directory)?;
 
     let interrupt = Interrupt::watch()?;
@@ -65,32 +66,44 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<()> {
         Some(candidate) => candidate,
         None => candidate::choose(&directory, &interrupt)?,
     };
-    let typed = candidate.typed(&directory.to_string_lossy());
-    eprintln!("demo: {typed}");
-    eprintln!("demo: first on this machine's own disk");
+    let shown = candidate.typed(&directory.to_string_lossy());
+    eprintln!("demo: {shown}");
+    candidate.start(&directory, &interrupt).with_context(|| format!("`{shown}` cannot be shown"))?;
     let own = own_disk(&programs, &candidate, &directory, &interrupt)?;
-    let network = match network::missing() {
-        Some(missing) => Err(anyhow::anyhow!("{missing}")),
+    let missing = network::missing();
+    let network = match &missing {
+        Some(_) => None,
         None => {
             let network = Network { programs: &programs, directory: &directory, interrupt: &interrupt };
-            network.story(&candidate)
+            Some(network.story(&candidate))
         }
     };
     interrupt.check()?;
-    println!("\ncold starts of {typed}, medians of {RUNS}\n");
-    println!("{:16}{}", "", head());
-    println!("{:16}{}", "this disk", own.row());
-    match &network {
-        Ok(network) => println!("{:16}{}", "network disk", network.row()),
-        Err(error) => println!("{:16}not shown: {error:#}", "network disk"),
+
+    let state = if own.is_cold {
+        "cold starts"
+    } else {
+        "starts with the program's files evicted, as far as one may without root"
+    };
+    println!("\n{state}: medians of {RUNS}, {shown}\n\n{:14}{}", "", head());
+    println!("{:14}{}", "this disk", own.row());
+    match (&network, &missing) {
+        (Some(Ok(network)), _) => println!("{:14}{}", "network disk", network.row()),
+        (Some(Err(_)), _) => println!("{:14}failed", "network disk"),
+        (None, missing) => println!("{:14}not shown: {}", "network disk", missing.as_deref().unwrap_or_default()),
     }
-    let plan = directory.join(format!("{}.prefetch", file_name(&candidate)));
-    let mut words = vec![programs.launcher.to_string_lossy(), plan.to_string_lossy(), "--".into()];
-    let arguments = candidate.arguments(&directory.to_string_lossy());
-    words.push(candidate.program.to_string_lossy());
-    words.extend(arguments.iter().map(Into::into));
-    println!("\n{}", sentence(&candidate.name, &own, network.ok().as_ref(), &shell_words::join(words)));
-    Ok(())
+    let told = network.as_ref().and_then(|story| story.as_ref().ok());
+    println!("\n{}", sentence(&candidate.name, &own, told, &from_now_on(&programs, &candidate, &directory)));
+    network.map_or(Ok(()), |network| network.map(drop)).context("the model of a network disk")
+}
+
+/// The command that starts the program with the plan that was recorded.
+fn from_now_on(programs: &Programs, candidate: &Candidate, directory: &Path) -> String {
+    let plan = directory.join(format!("{}.prefetch", file_name(candidate)));
+    let mut words = [&programs.launcher, &plan].map(|path| path.to_string_lossy().into_owned()).to_vec();
+    words.extend(["--".to_owned(), candidate.program.to_string_lossy().into_owned()]);
+    words.extend(candidate.arguments(&directory.to_string_lossy()));
+    shell_words::join(words)
 }
 
 /// `coldstart speedup` as anybody would run it.
@@ -121,7 +134,7 @@ fn sentence(name: &str, own: &Story, network: Option<&Story>, from_now_on: &str)
             format!("starts {:.1} times as fast {disk} with coldstart ({after} instead of {before})", story.times())
         }
         Verdict::Slower => format!("starts more slowly {disk} with coldstart"),
-        Verdict::NotShown => format!("starts no faster {disk}, by more than chance"),
+        Verdict::NotShown => format!("gains nothing that {RUNS} starts can show {disk}"),
     };
     let own_told = told(own, "from this machine's disk");
     let both = match network {
@@ -131,7 +144,7 @@ fn sentence(name: &str, own: &Story, network: Option<&Story>, from_now_on: &str)
     let next = if own.verdict == Verdict::Faster {
         format!("type this to start it so from now on:\n    {from_now_on}")
     } else {
-        "type this to see it for a program of yours:\n    cargo xtask demo PROGRAM ARGUMENTS".to_owned()
+        "type this to see it for another program:\n    cargo xtask demo PROGRAM ARGUMENTS".to_owned()
     };
     format!("{name} {both}; {next}")
 }
@@ -147,7 +160,7 @@ mod tests {
         let said = sentence("node", &faster, Some(&faster), "coldstart-run p -- node");
         assert!(said.contains("4.0 times as fast from a network disk") && said.ends_with("coldstart-run p -- node"));
         let said = sentence("node", &same, Some(&faster), "coldstart-run p -- node");
-        assert!(said.contains("no faster from this machine's disk") && said.ends_with("demo PROGRAM ARGUMENTS"));
+        assert!(said.contains("can show from this machine's disk") && said.ends_with("demo PROGRAM ARGUMENTS"));
         let said = sentence("node", &same, None, "x");
         assert!(!said.contains("network"), "{said}");
     }

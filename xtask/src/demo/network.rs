@@ -58,26 +58,50 @@ pub(super) struct Network<'a> {
 }
 
 impl Network<'_> {
-    /// Copies, mounts, records, measures.
+    /// Copies, mounts, records, measures. Nothing is left: copies of private files may be among those of a start.
     pub(super) fn story(&self, candidate: &Candidate) -> Result<Story> {
         self.take_down()?;
-        let image = self.directory.join("image.ext4");
-        let tree = self.tree(candidate)?;
-        make_image(&tree, &image)?;
-        remove(tree.root())?;
-        let _bed = self.raise(&image)?;
-        // The bed has its own copy; this one may have copies of private files in it.
-        fs::remove_file(&image)?;
-        self.start_inside(candidate, &[]).context("the copy of the program does not start")?;
+        let told = self.with_copies(candidate);
+        let removed = remove(&self.tree_place()).and_then(|()| remove(&self.image()));
+        told.and_then(|story| removed.map(|()| story))
+    }
+
+    fn with_copies(&self, candidate: &Candidate) -> Result<Story> {
+        let bed = self.bed_with(candidate, None).and_then(|bed| {
+            let started = self.start_inside(candidate, &[]);
+            started.map(|()| bed)
+        });
+        let _bed = match (bed, own_tree(&candidate.program)) {
+            (Ok(bed), _) => bed,
+            (Err(error), own) => {
+                self.interrupt.check()?;
+                let own = own.ok_or_else(|| not_starting(error))?;
+                // Some look for other files there than the traced start.
+                let bed = self.bed_with(candidate, Some(&own))?;
+                self.start_inside(candidate, &[]).map_err(not_starting)?;
+                bed
+            }
+        };
         self.record(candidate)?;
         self.start_inside(candidate, &self.launcher()).context("the program does not start with its plan")?;
         self.measure(candidate)
     }
 
+    /// The network disk with the files of a start, and all of the directory `own`.
+    fn bed_with(&self, candidate: &Candidate, own: Option<&Path>) -> Result<Bed<'_>> {
+        make_image(&self.tree(candidate, own)?, &self.image())?;
+        remove(&self.tree_place())?;
+        let bed = self.raise()?;
+        // The bed has its own copy.
+        fs::remove_file(self.image())?;
+        Ok(bed)
+    }
+
     /// A root with all that a start uses.
-    fn tree(&self, candidate: &Candidate) -> Result<Tree> {
-        eprintln!("demo: copying the files that one start of {} uses", candidate.name);
-        let mut tree = Tree::new(self.directory.join("tree"))?;
+    fn tree(&self, candidate: &Candidate, own: Option<&Path>) -> Result<Tree> {
+        let besides = own.map(|own| format!(", and {}", own.display())).unwrap_or_default();
+        eprintln!("demo: copying the files that one start of {} uses{besides}", candidate.name);
+        let mut tree = Tree::new(self.tree_place())?;
         tree.make_directory(Path::new(HOME), 0o700)?;
         write_files(&tree.inside(Path::new(HOME)))?;
         for program in [&self.programs.coldstart, &self.programs.launcher] {
@@ -90,8 +114,8 @@ impl Network<'_> {
             tree.add(&name)?;
         }
         tree.add(&candidate.program)?;
-        if let Some(own) = own_tree(&candidate.program) {
-            tree.add_below(&own)?;
+        if let Some(own) = own {
+            tree.add_below(own)?;
         }
         eprintln!("demo: {} files, {:.0} MB", tree.files, tree.bytes as f64 / 1e6);
         Ok(tree)
@@ -136,22 +160,23 @@ impl Network<'_> {
         Ok(names)
     }
 
-    fn raise(&self, image: &Path) -> Result<Bed<'_>> {
+    fn raise(&self) -> Result<Bed<'_>> {
         eprintln!("demo: mounting them on the model of a network disk (1 ms, 250 MB/s)");
         // From here on there may be something to take down, even if bringing it up fails.
         let bed = Bed(self);
         let mut up = self.testbed("up");
-        up.args(["net", "--image"]).arg(image).arg("--at").arg(self.directory.join(ROOT)).stdout(Stdio::null());
+        up.args(["net", "--image"]).arg(self.image()).arg("--at").arg(self.directory.join(ROOT)).stdout(Stdio::null());
         run(&mut up).context("the network disk could not be mounted")?;
         Ok(bed)
     }
 
     /// Takes down what is up, by whomever: an earlier demonstration may have been killed.
     fn take_down(&self) -> Result<()> {
-        let status = self.testbed("down").arg("--kill").stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+        let output = self.testbed("down").arg("--kill").stdin(Stdio::null()).output()?;
         ensure!(
-            status.success(),
-            "the network disk could not be taken down\nhint: {} down --kill --home {}",
+            output.status.success(),
+            "the network disk could not be taken down: {}\nhint: {} down --kill --home {}",
+            String::from_utf8_lossy(&output.stderr).trim(),
             self.programs.testbed.display(),
             self.bed_home().display()
         );
@@ -218,6 +243,14 @@ impl Network<'_> {
     fn bed_home(&self) -> PathBuf {
         self.directory.join("bed")
     }
+
+    fn tree_place(&self) -> PathBuf {
+        self.directory.join("tree")
+    }
+
+    fn image(&self) -> PathBuf {
+        self.directory.join("image.ext4")
+    }
 }
 
 /// A network disk that is up; down when dropped.
@@ -231,13 +264,18 @@ impl Drop for Bed<'_> {
     }
 }
 
-/// The directory that a program has for itself and its files, as `/opt/name`, `/usr/lib/name` or a version below one of them.
-/// Interpreters look for all sorts of files there, and a start inside may look for others than the traced one.
+fn not_starting(error: anyhow::Error) -> anyhow::Error {
+    error.context("the copy of the program does not start (files in /tmp, /run, /dev, /proc and /sys are not copied)")
+}
+
+/// The directory that a program has for itself, as `/usr/lib/jvm/java-17` for `/usr/lib/jvm/java-17/bin/javac`.
 fn own_tree(program: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(program).ok()?;
     let above = real.parent()?;
-    let own = if above.ends_with("bin") || above.ends_with("program") { above.parent()? } else { above };
-    let is_shared = ["/", "/usr", "/usr/local", "/usr/sbin", "/sbin"].iter().any(|shared| own == Path::new(shared));
+    let own = above.parent().filter(|_| above.ends_with("bin") || above.ends_with("program"))?;
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let is_shared = own.ends_with(".local") || home.starts_with(own);
+    let is_shared = is_shared || ["/usr", "/usr/local"].iter().any(|shared| own == Path::new(shared));
     let size = || -> u64 {
         let entries = walkdir::WalkDir::new(own).into_iter().filter_map(Result::ok);
         entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
@@ -246,7 +284,7 @@ fn own_tree(program: &Path) -> Option<PathBuf> {
     (!is_shared && size() < MOST_OWN_BYTES).then(|| own.to_owned())
 }
 
-const MOST_OWN_BYTES: u64 = 200 << 20;
+const MOST_OWN_BYTES: u64 = 400 << 20;
 
 /// Every absolute path in an answer.
 fn paths_in(answer: &Value, names: &mut Vec<PathBuf>) {
@@ -260,10 +298,10 @@ fn paths_in(answer: &Value, names: &mut Vec<PathBuf>) {
 
 /// An ext4 image of a tree.
 fn make_image(tree: &Tree, image: &Path) -> Result<()> {
-    let _ = fs::remove_file(image);
+    remove(image)?;
     // Each file may leave most of its last block empty; the rest is for the file system itself and for what programs write.
     let bytes = tree.bytes + tree.files * 8192;
-    fs::File::create(image)?.set_len(bytes + bytes / 8 + (96 << 20))?;
+    fs::File::create_new(image)?.set_len(bytes + bytes / 8 + (96 << 20))?;
     let mut format = Command::new(find("mkfs.ext4").context("mkfs.ext4 is missing\nhint: apt-get install e2fsprogs")?);
     format.args(["-q", "-F", "-L", "demo", "-U", UUID, "-i", "8192", "-m", "0", "-J", "size=8"]);
     // Everything is initialised now: a kernel thread that does it later would write beside what is measured.

@@ -15,6 +15,8 @@ pub(super) struct Story {
     pub(super) hot: Option<f64>,
     /// What may be claimed.
     pub(super) verdict: Verdict,
+    /// Whether all caches were dropped before, or else only the program's files.
+    pub(super) is_cold: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -60,7 +62,8 @@ impl Story {
     /// # Errors
     /// When no start was measured.
     pub(super) fn of_measurement(answer: &Value) -> Result<Self> {
-        let measurement = Measurement::deserialize(answer).context("coldstart printed something else than a measurement")?;
+        let measurement =
+            Measurement::deserialize(answer).context("coldstart printed something else than a measurement")?;
         let median = |command, hot| {
             let summaries = measurement.summaries.iter();
             let mut of_command = summaries.filter(|found| found.command == command && (found.state == "hot") == hot);
@@ -76,6 +79,7 @@ impl Story {
             after,
             hot: median(0, true),
             verdict: comparison.map_or(Verdict::NotShown, |found| found.verdict),
+            is_cold: measurement.summaries.iter().any(|found| found.state == "cold"),
         })
     }
 
@@ -90,7 +94,7 @@ impl Story {
         let compared = match self.verdict {
             Verdict::Faster => format!("{:.1} times as fast", self.times()),
             Verdict::Slower => "slower".to_owned(),
-            Verdict::NotShown => "no difference shown".to_owned(),
+            Verdict::NotShown => "no gain shown".to_owned(),
         };
         format!("{:>8}  {:>14}  {hot:>8}  {compared}", seconds(self.before), seconds(self.after))
     }
@@ -113,12 +117,13 @@ pub(super) mod tests {
     use super::*;
 
     pub(in crate::demo) fn story(before: f64, after: f64, verdict: Verdict) -> Story {
-        Story { before, after, hot: Some(0.2), verdict }
+        Story { before, after, hot: Some(0.2), verdict, is_cold: true }
     }
 
     #[test]
     fn the_best_of_several_fixes_is_shown() {
-        let of = |command: usize, state: &str, median: f64| json!({"command": command, "state": state, "median": median});
+        let of =
+            |command: usize, state: &str, median: f64| json!({"command": command, "state": state, "median": median});
         let answer = json!({"measurement": {
             "summaries": [of(0, "cold", 2.0), of(1, "cold", 1.0), of(2, "cold", 0.5), of(0, "hot", 0.25), of(2, "hot", 0.1)],
             "comparisons": [
@@ -128,7 +133,8 @@ pub(super) mod tests {
             ],
         }});
         let story = Story::of_speedup(&answer).unwrap();
-        assert_eq!(story, Story { before: 2.0, after: 0.5, hot: Some(0.25), verdict: Verdict::Faster });
+        let wanted = Story { before: 2.0, after: 0.5, hot: Some(0.25), verdict: Verdict::Faster, is_cold: true };
+        assert_eq!(story, wanted);
         assert!(story.row().ends_with("4.0 times as fast"), "{}", story.row());
         assert!(Story::of_speedup(&json!({})).is_err());
         let none = json!({"summaries": [{"command": 0, "state": "cold", "median": null}], "comparisons": []});
