@@ -75,7 +75,7 @@ fn the_demonstration_works_in_the_target_directory_of_cargo() {
         .output()
         .unwrap();
     let (shown, said) = (text(&output.stdout), text(&output.stderr));
-    assert!(shown.contains("cold starts: medians of 5, sh -c 'exit 0'"), "{shown}{said}");
+    assert!(shown.contains("cold starts, medians of 5 runs: sh -c 'exit 0'"), "{shown}{said}");
     assert!(shown.contains("sh starts 4.0 times as fast from this machine's disk"), "{shown}{said}");
     assert!(target.join("demonstration/a.txt").is_file());
     if text(&fs::read("/proc/self/status").unwrap()).contains("\nUid:\t0\t0") && !shown.contains("not shown: ") {

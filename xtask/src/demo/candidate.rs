@@ -19,7 +19,7 @@ use crate::tools::find;
 
 /// How long a candidate may take for one start, and how long all of them together before no further one is tried.
 const START_LIMIT: Duration = Duration::from_secs(12);
-const ALL_LIMIT: Duration = Duration::from_secs(20);
+const ALL_LIMIT: Duration = Duration::from_secs(10);
 
 /// A program, and arguments that make it start, do a little and end by itself, without a window and without a network.
 struct Known {

@@ -6,6 +6,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
@@ -21,8 +22,11 @@ use interrupt::Interrupt;
 use network::Network;
 use story::{Story, Verdict, head, seconds};
 
-/// Counted runs of each command in each state.
-const RUNS: &str = "5";
+/// Counted runs of each command in each state on this machine's disk.
+const RUNS: u32 = 5;
+/// On the network model, of a program whose hot starts take [`SLOW`] or longer: what differs there differs by much.
+const FEWER_RUNS: u32 = 3;
+const SLOW: Duration = Duration::from_millis(400);
 
 /// What may be typed after `demo`.
 #[derive(clap::Args)]
@@ -68,13 +72,15 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<()> {
     };
     let shown = candidate.typed(&directory.to_string_lossy());
     eprintln!("demo: {shown}");
-    candidate.start(&directory, &interrupt).with_context(|| format!("`{shown}` cannot be shown"))?;
+    let start = candidate.start(&directory, &interrupt).with_context(|| format!("`{shown}` cannot be shown"))?;
+    let network_runs = if start < SLOW { RUNS } else { FEWER_RUNS };
     let own = own_disk(&programs, &candidate, &directory, &interrupt)?;
     let missing = network::missing();
     let network = match &missing {
         Some(_) => None,
         None => {
-            let network = Network { programs: &programs, directory: &directory, interrupt: &interrupt };
+            let network =
+                Network { programs: &programs, directory: &directory, interrupt: &interrupt, runs: network_runs };
             Some(network.story(&candidate))
         }
     };
@@ -85,7 +91,8 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<()> {
     } else {
         "starts with the program's files evicted, as far as one may without root"
     };
-    println!("\n{state}: medians of {RUNS}, {shown}\n\n{:14}{}", "", head());
+    let runs = if network_runs == RUNS { String::new() } else { format!(", of {network_runs} on the network disk") };
+    println!("\n{state}, medians of {RUNS} runs{runs}: {shown}\n\n{:14}{}", "", head());
     println!("{:14}{}", "this disk", own.row());
     match (&network, &missing) {
         (Some(Ok(network)), _) => println!("{:14}{}", "network disk", network.row()),
@@ -109,7 +116,7 @@ fn from_now_on(programs: &Programs, candidate: &Candidate, directory: &Path) -> 
 /// `coldstart speedup` as anybody would run it.
 fn own_disk(programs: &Programs, candidate: &Candidate, directory: &Path, interrupt: &Interrupt) -> Result<Story> {
     let mut speedup = Command::new(&programs.coldstart);
-    speedup.args(["speedup", "--json", "--force", "--runs", RUNS, "--output"]);
+    speedup.args(["speedup", "--json", "--force", "--runs", &RUNS.to_string(), "--output"]);
     speedup.arg(directory.join(format!("{}.prefetch", file_name(candidate)))).arg("--").arg(&candidate.program);
     speedup.args(candidate.arguments(&directory.to_string_lossy())).current_dir(directory);
     let output = speedup.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;

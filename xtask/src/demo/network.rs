@@ -10,11 +10,11 @@ use anyhow::{Context, Result, bail, ensure};
 use fs_err as fs;
 use serde_json::Value;
 
+use super::Programs;
 use super::candidate::{Candidate, write_files};
 use super::interrupt::Interrupt;
 use super::story::Story;
 use super::tree::{Tree, remove};
-use super::{Programs, RUNS};
 use crate::tools::{find, run};
 
 /// Names inside the image.
@@ -55,6 +55,8 @@ pub(super) struct Network<'a> {
     /// The demonstration's directory.
     pub(super) directory: &'a Path,
     pub(super) interrupt: &'a Interrupt,
+    /// Counted runs of each command in each state.
+    pub(super) runs: u32,
 }
 
 impl Network<'_> {
@@ -151,6 +153,7 @@ impl Network<'_> {
             let output = self.coldstart(&["prefetch", "show", "--json"]).arg(plan).output()?;
             answer = serde_json::from_slice(&output.stdout).unwrap_or(answer);
         }
+        remove(&trace)?;
         let mut names = Vec::new();
         paths_in(&answer, &mut names);
         if names.is_empty() {
@@ -205,7 +208,13 @@ impl Network<'_> {
             words
         };
         let mut measure = self.coldstart(&["measure", "--json", "--no-history", "--state", "cold", "--state", "hot"]);
-        measure.args(["--runs", RUNS, "--compare", &shell_words::join(words(&self.launcher())), "--"]);
+        measure.args([
+            "--runs",
+            &self.runs.to_string(),
+            "--compare",
+            &shell_words::join(words(&self.launcher())),
+            "--",
+        ]);
         let output = measure.args(words(&[])).stderr(Stdio::inherit()).output()?;
         self.interrupt.check()?;
         let answer = serde_json::from_slice(&output.stdout).context("`coldstart measure` printed no result")?;
