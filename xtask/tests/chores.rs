@@ -80,7 +80,10 @@ fn the_demonstration_works_in_the_target_directory_of_cargo() {
     assert!(target.join("demonstration/a.txt").is_file());
     if text(&fs::read("/proc/self/status").unwrap()).contains("\nUid:\t0\t0") && !shown.contains("not shown: ") {
         assert_eq!(output.status.code(), Some(1), "{shown}{said}");
-        assert!(shown.contains("network disk  failed") && said.contains("could not be taken down"), "{shown}{said}");
+        assert!(
+            shown.contains("network disk  failed") && said.contains("the disk could not be taken down"),
+            "{shown}{said}"
+        );
     } else {
         assert_eq!(output.status.code(), Some(0), "{shown}{said}");
     }

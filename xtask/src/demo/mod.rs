@@ -91,7 +91,11 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<()> {
     } else {
         "starts with the program's files evicted, as far as one may without root"
     };
-    let runs = if network_runs == RUNS { String::new() } else { format!(", of {network_runs} on the network disk") };
+    let runs = if network.is_none() || network_runs == RUNS {
+        String::new()
+    } else {
+        format!(", of {network_runs} on the network disk")
+    };
     println!("\n{state}, medians of {RUNS} runs{runs}: {shown}\n\n{:14}{}", "", head());
     println!("{:14}{}", "this disk", own.row());
     match (&network, &missing) {

@@ -69,24 +69,20 @@ impl Network<'_> {
     }
 
     fn with_copies(&self, candidate: &Candidate) -> Result<Story> {
-        let bed = self.bed_with(candidate, None).and_then(|bed| {
-            let started = self.start_inside(candidate, &[]);
-            started.map(|()| bed)
-        });
-        let _bed = match (bed, own_tree(&candidate.program)) {
-            (Ok(bed), _) => bed,
-            (Err(error), own) => {
-                self.interrupt.check()?;
-                let own = own.ok_or_else(|| not_starting(error))?;
-                // Some look for other files there than the traced start.
-                let bed = self.bed_with(candidate, Some(&own))?;
-                self.start_inside(candidate, &[]).map_err(not_starting)?;
-                bed
-            }
-        };
+        let mut bed = self.bed_with(candidate, None)?;
+        if let Err(error) = self.start_inside(candidate, &[]) {
+            self.interrupt.check()?;
+            let own = own_tree(&candidate.program).ok_or_else(|| not_starting(error))?;
+            // Some look for other files there than the traced start.
+            drop(bed);
+            bed = self.bed_with(candidate, Some(&own))?;
+            self.start_inside(candidate, &[]).map_err(not_starting)?;
+        }
         self.record(candidate)?;
         self.start_inside(candidate, &self.launcher()).context("the program does not start with its plan")?;
-        self.measure(candidate)
+        let story = self.measure(candidate);
+        drop(bed);
+        story
     }
 
     /// The network disk with the files of a start, and all of the directory `own`.
@@ -168,8 +164,10 @@ impl Network<'_> {
         // From here on there may be something to take down, even if bringing it up fails.
         let bed = Bed(self);
         let mut up = self.testbed("up");
-        up.args(["net", "--image"]).arg(self.image()).arg("--at").arg(self.directory.join(ROOT)).stdout(Stdio::null());
-        run(&mut up).context("the network disk could not be mounted")?;
+        up.args(["net", "--image"]).arg(self.image()).arg("--at").arg(self.directory.join(ROOT));
+        let output = up.stdin(Stdio::null()).output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "the disk could not be mounted: {}", said.trim());
         Ok(bed)
     }
 
@@ -178,7 +176,7 @@ impl Network<'_> {
         let output = self.testbed("down").arg("--kill").stdin(Stdio::null()).output()?;
         ensure!(
             output.status.success(),
-            "the network disk could not be taken down: {}\nhint: {} down --kill --home {}",
+            "the disk could not be taken down: {}\nhint: {} down --kill --home {}",
             String::from_utf8_lossy(&output.stderr).trim(),
             self.programs.testbed.display(),
             self.bed_home().display()
