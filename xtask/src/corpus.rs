@@ -30,14 +30,13 @@ pub(crate) struct Corpus {
     pub(crate) image: PathBuf,
 }
 
-/// Builds the corpus under the workspace's `target/corpus`, or finds it ready.
+/// Builds the corpus under `corpus` in cargo's target directory, or finds it ready.
 ///
 /// # Errors
 /// When not root, when a tool is missing, when this machine's apt configuration names no mirror of the release, when a
 /// download or an installation fails, or when one of the programs does not produce its output file.
 pub(crate) fn corpus() -> Result<Corpus> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in no workspace")?;
-    build(&workspace.join("target/corpus"), &Recipe::current())
+    build(&crate::cargo::target_directory()?.join("corpus"), &Recipe::current())
 }
 
 fn build(home: &Path, recipe: &Recipe) -> Result<Corpus> {

@@ -1,6 +1,7 @@
 //! The project's own chores, run as `cargo xtask CHORE`.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -26,11 +27,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Make a real program of this machine start faster, and show the table
-    Demo {
-        /// The program, instead of the first that is installed
-        program: Option<String>,
-    },
+    /// Make a real program of this machine start faster, on its own disk and on the model of a network disk
+    Demo(demo::DemoArguments),
     /// Install what the tests need and run them all
     Test(suite::TestArguments),
     /// What the server runs: style, lints, documentation, tests
@@ -56,9 +54,16 @@ enum Chore {
     Trial(trial::TrialArguments),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().chore {
-        Chore::Demo { program } => demo::demo(program.as_deref())?,
+fn main() -> ExitCode {
+    let Err(error) = carry_out(Arguments::parse().chore) else { return ExitCode::SUCCESS };
+    // Not by returning it from `main`: that adds a backtrace of ours where RUST_BACKTRACE is set.
+    eprintln!("error: {error:#}");
+    ExitCode::FAILURE
+}
+
+fn carry_out(chore: Chore) -> anyhow::Result<()> {
+    match chore {
+        Chore::Demo(arguments) => demo::demo(&arguments)?,
         Chore::Test(arguments) => checks::test(&arguments)?,
         Chore::Ci => checks::ci()?,
         Chore::Gen { check } => {

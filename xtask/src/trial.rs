@@ -116,12 +116,13 @@ pub(crate) fn trial(arguments: &TrialArguments) -> Result<()> {
     for name in &names {
         install_missing(name.tools())?;
     }
-    let home = crate::cargo::workspace().join("target/trial");
+    let target = crate::cargo::target_directory()?;
+    let home = target.join("trial");
     let coldstart = if arguments.copies {
         None
     } else {
         run(cargo().args(["build", "--release", "--package=coldstart"]))?;
-        Some(crate::cargo::target_directory()?.join("release/coldstart"))
+        Some(target.join("release/coldstart"))
     };
     let mut table = Table::default();
     for name in names {

@@ -54,8 +54,15 @@ impl Which {
     }
 }
 
-/// The workspace's `target` if this program is still beside its sources, else the one of the current directory.
+/// Cargo's target directory that holds this program, wherever the environment or a configuration file puts it; for a program that
+/// was copied elsewhere, `target` of the workspace that it was built from, or of the current directory.
 pub(crate) fn target() -> PathBuf {
+    // Cargo marks the directory so that backups leave it out (https://bford.info/cachedir/).
+    let is_target = |path: &&Path| path.join("CACHEDIR.TAG").is_file();
+    let program = std::env::current_exe().unwrap_or_default();
+    if let Some(target) = program.ancestors().skip(1).find(is_target) {
+        return target.to_owned();
+    }
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
     workspace.filter(|path| path.join("Cargo.toml").exists()).unwrap_or(Path::new("")).join("target")
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt;
 use rustix::fs::{SeekFrom, ioctl_ficlone, seek, statvfs};
 use rustix::io::Errno;
 
@@ -37,7 +38,8 @@ pub(crate) fn data_extents(file: &File) -> Result<Vec<Range<u64>>> {
 /// stays; the caller has noted it.
 pub(crate) fn copy(source: &Path, target: &Path, interrupt: &Interrupt) -> Result<()> {
     let from = fs::File::open(source)?.into_parts().0;
-    let to = fs::File::options().read(true).write(true).create_new(true).open(target)?.into_parts().0;
+    // The copy may lie where everybody may look, and files that only root may read may be in it.
+    let to = fs::File::options().read(true).write(true).create_new(true).mode(0o600).open(target)?.into_parts().0;
     if ioctl_ficlone(&to, &from).is_ok() {
         return Ok(());
     }
