@@ -71,8 +71,8 @@ mod tests {
     fn narrow_intervals_are_enough_after_the_least_rounds() {
         let rule = EarlyEnd { least_rounds: 3, precision: 0.03, time_limit: None };
         let (narrow, wide) = (comparison(0.49, 0.51), comparison(0.4, 0.6));
-        assert!(!rule.is_enough(2, &[narrow.clone()], None));
-        assert!(rule.is_enough(3, &[narrow.clone()], None));
+        assert!(!rule.is_enough(2, std::slice::from_ref(&narrow), None));
+        assert!(rule.is_enough(3, std::slice::from_ref(&narrow), None));
         assert!(!rule.is_enough(3, &[narrow.clone(), wide.clone()], None), "one is not");
         assert!(!rule.is_enough(9, &[], None), "without a comparison nothing is narrow");
         let unknown = Comparison { interval: None, ..wide };

@@ -2,12 +2,11 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, anyhow};
 use coldstart_launch::{CommandLine, End, LaunchOptions, Output, launch};
-use coldstart_prefetch::{TargetOutcome, check_targets};
+use coldstart_prefetch::{TargetOutcome, check_targets_inside};
 use coldstart_profile::plan::PlanView;
 
 use super::sameness::{Sameness, Start, compare};
@@ -135,13 +134,10 @@ fn plan_findings(setup: &Setup) -> Result<Vec<String>, AppError> {
     let Some(file) = setup.plan_file() else { return Ok(Vec::new()) };
     let bytes = read_plan(file)?;
     let plan = PlanView::read(&bytes).context("the new plan is invalid")?;
-    let covered: Vec<PathBuf> = setup.overlays().iter().map(|overlay| overlay.original.clone()).collect();
-    let outcomes = check_targets(&plan);
-    let stale = (0u32..)
-        .zip(&outcomes)
-        .filter(|(_, outcome)| matches!(outcome, TargetOutcome::Changed { .. } | TargetOutcome::Missing))
-        // Outside the view the original is found.
-        .filter(|&(target, _)| plan.target(target).is_none_or(|(path, _)| !covered.iter().any(|file| file == path)))
+    let outcomes = check_targets_inside(&plan, setup.mounts());
+    let stale = outcomes
+        .iter()
+        .filter(|outcome| matches!(outcome, TargetOutcome::Changed { .. } | TargetOutcome::Missing))
         .count();
     Ok(vec![match stale {
         0 => "the plan is valid and all its files are unchanged".to_owned(),

@@ -79,6 +79,11 @@ impl Setup {
         may
     }
 
+    /// The view, once it is made.
+    pub(super) fn mounts(&self) -> Option<&PrivateMounts> {
+        self.mounts.as_deref()
+    }
+
     /// How the program is started: in the view, if there is one.
     ///
     /// # Errors
