@@ -29,6 +29,8 @@ const LONGEST_READING: Duration = Duration::from_secs(600);
 const SHORTEST_HOLD: Duration = Duration::from_secs(2);
 const LONGEST_HOLD: Duration = Duration::from_secs(20);
 
+/// Starts within this time after a replay rely on it, while its program runs.
+const DONE_STANDS: Duration = Duration::from_secs(2);
 /// A replay tells so often that it goes on.
 const TELL_INTERVAL: Duration = Duration::from_millis(50);
 /// A replay of another start that does not tell for so long is not waited for: it is stopped, or hangs.
@@ -62,19 +64,26 @@ pub fn replay_beside(path: &Path) -> Result<(), String> {
     };
     run_detached(wait, limit, kept, |starter| {
         allow_many_files();
-        replay_in_worker(&Replay::new(plan), starter, patience.min(LONGEST_READING), summary.hot_start);
+        let limit = patience.min(LONGEST_READING);
+        replay_in_worker(&Replay::new(plan), starter, wait == Wait::UntilReleased, limit, summary.hot_start);
     })
     .map_err(|error| format!("cannot create a process for the replay: {error}"))
 }
 
-fn replay_in_worker(replay: &Replay<'_>, starter: &mut Starter, limit: Duration, hot_start: Duration) {
+fn replay_in_worker(
+    replay: &Replay<'_>,
+    starter: &mut Starter,
+    is_blocking: bool,
+    limit: Duration,
+    hot_start: Duration,
+) {
     let hold = hot_start.saturating_mul(2).clamp(SHORTEST_HOLD, LONGEST_HOLD);
     if starter.outlives_start() {
         end_after(limit + hold);
     }
     let telling = Telling::default();
     telling.tell(starter);
-    if replay.looks_stale() {
+    if is_blocking && replay.looks_stale() {
         starter.release();
         // What cannot go on beside the program would only delay it.
         if !starter.outlives_start() {
@@ -95,16 +104,19 @@ fn replay_in_worker(replay: &Replay<'_>, starter: &mut Starter, limit: Duration,
     }
     starter.release();
     replay.beside_program(&|| !goes_on(starter));
-    let may_keep = starter.kept().is_some_and(is_on_root_mount);
-    if !replay.holds_pages() || !starter.ends_with_program() {
+    if !starter.ends_with_program() {
         return;
     }
     // An open file keeps its file system mounted, as held pages do.
-    match starter.kept().filter(|_| may_keep) {
+    match starter.kept().filter(|file| is_on_root_mount(file)) {
         Some(file) => tell_done(file),
         None => starter.drop_kept(),
     }
-    hold_until_settled(starter.program(), hold);
+    if replay.holds_pages() {
+        hold_until_settled(starter.program(), hold);
+    } else if starter.kept().is_some() {
+        std::thread::sleep(DONE_STANDS);
+    }
 }
 
 /// The turn to replay. Where the program would wait for its own replay, it waits for another start's.

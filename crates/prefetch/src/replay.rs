@@ -81,7 +81,7 @@ struct TargetCounts {
 /// A plan is given up when so many files are stale, and more than half of all that were tried.
 const STALE_ENOUGH: usize = 16;
 /// Files that are looked at before the program waits: those that it uses first, so that looking at them is not in vain.
-const FIRST_FILES: usize = 4;
+const FIRST_FILES: usize = 3;
 
 impl<'plan> Replay<'plan> {
     /// Prepares a replay; opens nothing yet.

@@ -330,8 +330,12 @@ fn end_with_program() -> bool {
     let program = unsafe { OwnedFd::from_raw_fd(PROGRAM) };
     let watch = move || {
         while poll(&mut [PollFd::new(&program, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR) {}
-        // SAFETY: ends the process at once, without exit handlers, as its work would.
-        unsafe { libc::_exit(0) }
+        // SAFETY: unlocks the kept file, if there is one: a thread that waits for the disk may delay the end of the process, and
+        // the next start must not take its work for still under way. Then ends the process at once, without exit handlers.
+        unsafe {
+            libc::flock(KEPT, libc::LOCK_UN);
+            libc::_exit(0)
+        }
     };
     std::thread::Builder::new().spawn(watch).is_ok()
 }
