@@ -27,7 +27,7 @@ const KEPT: RawFd = FIRST_KEPT + 2;
 const GOES_ON: u8 = 0;
 const RELEASED: u8 = 1;
 /// A worker that does not tell for so long that it goes on is not waited for.
-const SILENCE_LIMIT: Duration = Duration::from_secs(1);
+const SILENCE_LIMIT: Duration = Duration::from_secs(2);
 /// How long a killed worker may take to end: more than the kernel needs unless it is stuck.
 const END_LIMIT: Duration = Duration::from_secs(1);
 
@@ -43,7 +43,7 @@ pub struct Starter {
 }
 
 impl Starter {
-    /// Tells a starter that waits that the work goes on: it waits for one second after the last time.
+    /// Tells a starter that waits that the work goes on: it waits for two seconds after the last time.
     pub fn go_on(&self) {
         if self.outlives_start && !self.released {
             let _ = (&self.pipe).write_all(&[GOES_ON]);

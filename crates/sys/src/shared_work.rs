@@ -63,9 +63,9 @@ pub fn progress_of_other(file: &File) -> Option<u64> {
     (answer == 0 && i32::from(lock.l_type) == libc::F_RDLCK).then(|| lock.l_len.unsigned_abs())
 }
 
-fn whole_file(kind: libc::c_int) -> libc::flock64 {
+fn whole_file(kind: libc::c_int) -> libc::flock {
     // SAFETY: a structure of integers, for which zero is valid.
-    let mut lock: libc::flock64 = unsafe { std::mem::zeroed() };
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = kind as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
     lock

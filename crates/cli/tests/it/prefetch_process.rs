@@ -389,18 +389,29 @@ fn many_starts_at_once_have_one_process_beside_them() {
     let scene = Scene::new();
     let plan = scene.plan(&scene.data(), true);
     let witness = scene.witness();
-    make_cold(&scene.data());
-    let start = |_| through(&["env"], &plan, &[&witness, "busy"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    // Not each time: on a loaded machine a program may have started without waiting for its replay.
+    let mut found = Vec::new();
+    while found.len() < 5 && !found.contains(&1) {
+        make_cold(&scene.data());
+        found.push(keepers_of_many_starts(&scene, &plan, &witness));
+        assert!(found.iter().all(|&keepers| keepers <= 1), "{found:?}");
+    }
+    assert!(found.contains(&1), "{found:?}");
+}
+
+/// Starts programs that compute, all at once, and says how many processes keep pages for them.
+fn keepers_of_many_starts(scene: &Scene, plan: &Path, witness: &str) -> usize {
+    let start = |_| through(&["env"], plan, &[witness, "busy"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let mut children: Vec<Child> = (0..8).map(|number| start(number).unwrap()).collect();
     for child in &mut children {
         child.stdin.as_mut().unwrap().write_all(b"x\n").unwrap();
         assert_eq!(lines(child.stdout.take().unwrap()).next().as_deref(), Some("x"));
     }
     // All have started, and the first one's pages are kept for longer.
-    let keepers = mapping(&scene.data());
+    let keepers = mapping(&scene.data()).len();
     children.iter_mut().for_each(|child| drop(child.stdin.take()));
     children.iter_mut().for_each(|child| assert!(child.wait().unwrap().success()));
-    assert_eq!(keepers.len(), 1, "{keepers:?}");
+    keepers
 }
 
 fn lines(stdout: std::process::ChildStdout) -> impl Iterator<Item = String> {

@@ -101,7 +101,7 @@ impl Survey {
     #[must_use]
     pub fn settle(mut self) -> Option<Join> {
         let device = middle_device(&mut self.devices)?;
-        let device_kinds = self.devices.chunk_by(|a, b| is_alike(a, b)).count();
+        let device_kinds = self.devices.chunk_by(is_alike).count();
         let (recorded_at, std::cmp::Reverse(command)) = self.latest?;
         let agreed = |(path, file): (PathBuf, SeenFile)| Some((path, file.agreed()?));
         Some(Join::new(Agreed {
@@ -173,7 +173,7 @@ mod tests {
     fn the_device_is_one_of_the_kind_of_most() {
         let mut devices = [device(9000, true), device(50, false), device(8000, true), device(10_000, true)];
         assert_eq!(middle_device(&mut devices), Some(device(9000, true)));
-        assert_eq!(devices.chunk_by(|a, b| is_alike(a, b)).count(), 2);
+        assert_eq!(devices.chunk_by(is_alike).count(), 2);
         let mut devices = [device(9000, true), device(50, false)];
         assert_eq!(middle_device(&mut devices), Some(device(50, false)));
         assert_eq!(middle_device(&mut []), None);
