@@ -20,10 +20,13 @@ fn identity(version: u64) -> FileIdentity {
     FileIdentity { size: 1 << 22, modified: version as i64 }
 }
 
+/// Gaps and counts of pages.
+type Runs = Vec<(u64, u64)>;
+
 /// A recording: files with a version and runs of pages (gap, count), on a disk.
 #[derive(Clone, Debug)]
 struct Made {
-    files: Vec<(u8, u64, Vec<(u64, u64)>)>,
+    files: Vec<(u8, u64, Runs)>,
     disk: u64,
     recorded_at: i64,
 }
