@@ -63,8 +63,7 @@ fn activity(program: u32) -> Option<Activity> {
         activity.is_waiting |= stat.state == b'D';
         activity.processes += 1;
         if activity.processes < MOST_PROCESSES {
-            let children = std::fs::read_to_string(process.at(format!("task/{number}/children"))).unwrap_or_default();
-            processes.extend(children.split_ascii_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+            processes.extend(process.children_of_first_thread());
         }
     }
     (activity.processes > 0).then_some(activity)
@@ -86,9 +85,8 @@ mod tests {
                 std::thread::sleep(LOOK_INTERVAL);
                 settling.has_settled()
             });
-            let descendants = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
-            for descendant in descendants.split_ascii_whitespace() {
-                let number = rustix::process::Pid::from_raw(descendant.parse().unwrap()).unwrap();
+            for descendant in ProcessFiles::of(child.id()).children_of_first_thread() {
+                let number = rustix::process::Pid::from_raw(descendant as i32).unwrap();
                 let _ = rustix::process::kill_process(number, rustix::process::Signal::KILL);
             }
             child.kill().unwrap();
