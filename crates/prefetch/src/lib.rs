@@ -7,6 +7,7 @@
 mod beside;
 mod choice;
 mod cost;
+mod merge;
 mod planner;
 mod probe;
 mod replay;
@@ -15,6 +16,7 @@ mod windows;
 pub use beside::{allow_many_files, replay_beside};
 pub use choice::{Choice, Forecast, PlannedPages, choose_plan};
 pub use cost::{readable_gap, request_time};
+pub use merge::{Join, Merged, OtherVersions, Survey, worthwhile_share};
 pub use planner::{PlanInput, Strategy, plan_prefetch, transfer_limit};
 pub use probe::{ProbeError, probe_device};
 pub use replay::{Replay, ReplayReport, TargetOutcome, check_targets, check_targets_inside};

@@ -8,7 +8,7 @@
 //! A replay never fails the start: what cannot be read is counted and skipped.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -20,7 +20,7 @@ use coldstart_profile::{FileIdentity, PAGE_SIZE, PageRange};
 use coldstart_sys::held_pages::HeldPages;
 use coldstart_sys::named_file::{InodeKind, LastLink, NamedFile};
 use coldstart_sys::private_mounts::{PrivateMounts, outside};
-use rustix::fs::{Advice, Mode, OFlags};
+use rustix::fs::{Advice, AtFlags, Mode, OFlags, StatxFlags, statx};
 
 /// The result of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +60,7 @@ pub struct Replay<'plan> {
     steps_left: Vec<AtomicUsize>,
     held: Mutex<Vec<HeldPages>>,
     report: Mutex<ReplayReport>,
+    targets: TargetCounts,
 }
 
 #[derive(Debug)]
@@ -67,7 +68,21 @@ struct OpenTarget {
     descriptor: Mutex<Option<std::sync::Arc<OwnedFd>>>,
     /// Limit of bytes requested.
     size: u64,
+    /// Whether its pages may be held for the program: never where that would keep a file system from being unmounted.
+    may_hold: bool,
 }
+
+/// Files that were opened to be read.
+#[derive(Debug, Default)]
+struct TargetCounts {
+    current: AtomicUsize,
+    stale: AtomicUsize,
+}
+
+/// A plan is given up when so many files are stale, and more than half of all that were tried.
+const STALE_ENOUGH: usize = 16;
+/// Files that are looked at before the program waits: those that it uses first, so that looking at them is not in vain.
+const FIRST_FILES: usize = 3;
 
 impl<'plan> Replay<'plan> {
     /// Prepares a replay; opens nothing yet.
@@ -81,7 +96,14 @@ impl<'plan> Replay<'plan> {
                 left.fetch_add(1, Ordering::Relaxed);
             }
         }
-        Self { plan, files, steps_left, held: Mutex::default(), report: Mutex::default() }
+        Self {
+            plan,
+            files,
+            steps_left,
+            held: Mutex::default(),
+            report: Mutex::default(),
+            targets: TargetCounts::default(),
+        }
     }
 
     /// Executes the steps before the start, window after window. Stops when `cancelled` returns true.
@@ -94,14 +116,38 @@ impl<'plan> Replay<'plan> {
     }
 
     /// Executes the steps beside the program, in order, without waiting between windows.
-    pub fn beside_program(&self) {
-        self.run(&self.steps_beside(), &|| false);
+    pub fn beside_program(&self, cancelled: &(dyn Fn() -> bool + Sync)) {
+        self.run(&self.steps_beside(), cancelled);
     }
 
     /// Queues the reads of [`Self::beside_program`] without waiting: for a replay that must end before the program
     /// starts. The kernel continues to read.
     pub fn queue_rest(&self, cancelled: &(dyn Fn() -> bool + Sync)) {
         self.run_in_threads(&self.steps_beside(), Act::Ask, cancelled);
+    }
+
+    /// Whether most of the files that the program uses first are stale. The program should not wait for such a plan.
+    pub fn looks_stale(&self) -> bool {
+        let mut first: Vec<(Duration, u32)> = Vec::new();
+        for step in self.plan.steps().filter(|step| step.pages.is_some()) {
+            let is_later = first.len() >= FIRST_FILES && first.last().is_some_and(|last| last.0 <= step.first_use);
+            if !is_later && first.iter().all(|&(_, target)| target != step.target) {
+                first.push((step.first_use, step.target));
+                first.sort_unstable();
+                first.truncate(FIRST_FILES);
+            }
+        }
+        let stale = first.iter().filter(|&&(_, number)| {
+            let found = self.plan.target(number).and_then(|(path, kind)| open_target(path, kind).ok());
+            found.is_none_or(|(_, outcome, _)| outcome != TargetOutcome::Current)
+        });
+        stale.count() * 2 > first.len()
+    }
+
+    /// Whether most of the files so far were stale: the rest is hardly worth a look.
+    pub fn is_mostly_stale(&self) -> bool {
+        let stale = self.targets.stale.load(Ordering::Relaxed);
+        stale >= STALE_ENOUGH && stale > self.targets.current.load(Ordering::Relaxed)
     }
 
     fn steps_beside(&self) -> Vec<Step> {
@@ -212,7 +258,7 @@ impl<'plan> Replay<'plan> {
                 let length = std::num::NonZeroU64::new(length);
                 let _ = rustix::fs::fadvise(&descriptor, at, length, Advice::WillNeed);
             }
-            if act == Act::AskAndWait || act == Act::Wait && !self.hold(&descriptor, at, length) {
+            if act == Act::AskAndWait || act == Act::Wait && !(open.may_hold && self.hold(&descriptor, at, length)) {
                 // The last byte comes with the last page; the ones before it were queued earlier.
                 let _ = rustix::io::pread(&descriptor, &mut [0u8], at + length - 1);
             }
@@ -223,9 +269,12 @@ impl<'plan> Replay<'plan> {
 
     fn open(&self, target: u32) -> Option<OpenTarget> {
         let (path, kind) = self.plan.target(target)?;
-        let (descriptor, outcome, size) = open_target(path, kind).ok()?;
-        (outcome == TargetOutcome::Current)
-            .then(|| OpenTarget { descriptor: Mutex::new(Some(std::sync::Arc::new(descriptor))), size })
+        let found = open_target(path, kind).ok().filter(|(_, outcome, _)| *outcome == TargetOutcome::Current);
+        let count = if found.is_some() { &self.targets.current } else { &self.targets.stale };
+        count.fetch_add(1, Ordering::Relaxed);
+        let (descriptor, _, size) = found?;
+        let may_hold = self.plan.summary().device.seeks && is_on_root_mount(&descriptor);
+        Some(OpenTarget { descriptor: Mutex::new(Some(std::sync::Arc::new(descriptor))), size, may_hold })
     }
 
     /// Waits for pages and maps them until this replay is dropped; false where the kernel cannot.
@@ -284,6 +333,18 @@ struct Queue {
     next: AtomicUsize,
     done: AtomicU64,
     bytes: AtomicU64,
+}
+
+/// Whether a file is on the mount of our root directory, which is the program's, too: nobody unmounts that.
+pub(crate) fn is_on_root_mount(file: impl AsFd) -> bool {
+    // Mounts have numbers since Linux 5.8; before, the file system's device tells nearly the same.
+    let mount = |at: std::os::fd::BorrowedFd<'_>, path: &std::ffi::CStr| {
+        let found = statx(at, path, AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
+        let number = Some(found.stx_mnt_id).filter(|_| found.stx_mask & StatxFlags::MNT_ID.bits() != 0);
+        Some((number, found.stx_dev_major, found.stx_dev_minor))
+    };
+    let of_file = mount(file.as_fd(), c"");
+    of_file.is_some() && of_file == mount(rustix::fs::CWD, c"/")
 }
 
 fn list_directory(path: &Path) -> Option<()> {

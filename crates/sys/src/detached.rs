@@ -19,9 +19,15 @@ use rustix::process::{PidfdFlags, child_subreaper, getpid, pidfd_open};
 
 use crate::kept_descriptors::{FIRST_KEPT, keep_only};
 
-/// The worker's descriptors: its end of the pipe, then the program's descriptor.
+/// The worker's descriptors: its end of the pipe, then the program's descriptor, then the file that it keeps.
 const PIPE: RawFd = FIRST_KEPT;
 const PROGRAM: RawFd = FIRST_KEPT + 1;
+const KEPT: RawFd = FIRST_KEPT + 2;
+/// What the worker writes: it goes on; the starter may.
+const GOES_ON: u8 = 0;
+const RELEASED: u8 = 1;
+/// A worker that does not tell for so long that it goes on is not waited for.
+const SILENCE_LIMIT: Duration = Duration::from_secs(2);
 /// How long a killed worker may take to end: more than the kernel needs unless it is stuck.
 const END_LIMIT: Duration = Duration::from_secs(1);
 
@@ -32,15 +38,39 @@ pub struct Starter {
     released: bool,
     outlives_start: bool,
     ends_with_program: bool,
+    program: u32,
+    kept: Option<std::fs::File>,
 }
 
 impl Starter {
+    /// Tells a starter that waits that the work goes on: it waits for two seconds after the last time.
+    pub fn go_on(&self) {
+        if self.outlives_start && !self.released {
+            let _ = (&self.pipe).write_all(&[GOES_ON]);
+        }
+    }
+
+    /// The program's process.
+    pub fn program(&self) -> u32 {
+        self.program
+    }
+
+    /// The file that was handed to the worker, if it could be kept.
+    pub fn kept(&self) -> Option<&std::fs::File> {
+        self.kept.as_ref()
+    }
+
+    /// Closes that file.
+    pub fn drop_kept(&mut self) {
+        self.kept = None;
+    }
+
     /// Lets the starter continue; the worker then runs beside it. Further calls do nothing. If this worker cannot
     /// outlive the start, the starter continues when the worker ends.
     pub fn release(&mut self) {
         if self.outlives_start && !self.released {
             // If the starter has ended, there is no reader.
-            let _ = self.pipe.write_all(&[1]);
+            let _ = self.pipe.write_all(&[RELEASED]);
             self.released = true;
         }
     }
@@ -73,7 +103,7 @@ pub enum Wait {
 
 /// Runs `work` in a detached process.
 ///
-/// The worker keeps no descriptor but its connection to us; its working directory is `/`, its standard streams `/dev/null`. It
+/// The worker keeps no descriptor but its connection to us and `kept`; its working directory is `/`, its standard streams `/dev/null`. It
 /// ends at once when this process does, also after this process has executed another program.
 /// The starter waits for at most `limit`: a worker stuck in the kernel (an unreachable network disk) must not block it.
 /// The caller must have no other thread: after `fork` only the calling thread exists, and locks of others
@@ -82,7 +112,14 @@ pub enum Wait {
 /// # Errors
 /// When no pipe or process can be created, or when the first child would become the init process of a PID
 /// namespace: its end would end the namespace. Failures of the work itself are not reported.
-pub fn run_detached(wait: Wait, limit: Duration, work: impl FnOnce(&mut Starter)) -> io::Result<()> {
+pub fn run_detached(
+    wait: Wait,
+    limit: Duration,
+    kept: Option<std::fs::File>,
+    work: impl FnOnce(&mut Starter),
+) -> io::Result<()> {
+    let kept = kept.map(OwnedFd::from);
+    let number = getpid().as_raw_nonzero().get().unsigned_abs();
     if next_process_is_init() {
         return Err(io::Error::other("the next process that is started here becomes init of a new PID namespace"));
     }
@@ -97,7 +134,8 @@ pub fn run_detached(wait: Wait, limit: Duration, work: impl FnOnce(&mut Starter)
             drop(ours);
             // A panic must not unwind into the starter's code, which this process must never run.
             let _ = catch_unwind(AssertUnwindSafe(|| {
-                let Ok(mut starter) = leave_starter(theirs, program) else { return };
+                let Ok(mut starter) = leave_starter(theirs, program, kept) else { return };
+                starter.program = number;
                 starter.outlives_start = outlives_start;
                 starter.released = outlives_start && wait == Wait::No;
                 // SAFETY: as above; this process has a single thread too.
@@ -110,12 +148,12 @@ pub fn run_detached(wait: Wait, limit: Duration, work: impl FnOnce(&mut Starter)
             unsafe { libc::_exit(0) }
         }
         child => {
-            drop((theirs, program));
+            drop((theirs, program, kept));
             if outlives_start {
                 // It has none of our descriptors when it forks the worker, and neither has the worker.
                 reap(child);
                 if wait == Wait::UntilReleased {
-                    wait_for(&ours, PollFlags::IN, limit);
+                    wait_for_release(&ours, limit);
                 }
             } else {
                 wait_for_end(child, &ours, limit);
@@ -151,6 +189,23 @@ fn wait_for(pipe: &OwnedFd, events: PollFlags, limit: Duration) -> bool {
         match poll(&mut [PollFd::new(pipe, events)], Some(&timeout)) {
             Err(rustix::io::Errno::INTR) => {}
             answer => return answer.is_ok_and(|count| count > 0),
+        }
+    }
+}
+
+/// Waits until the worker releases us, ends, or does not tell any more that it goes on; at most `limit`.
+fn wait_for_release(pipe: &OwnedFd, limit: Duration) {
+    let end = Instant::now() + limit;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let mut told = [GOES_ON; 64];
+        if left.is_zero() || !wait_for(pipe, PollFlags::IN, left.min(SILENCE_LIMIT)) {
+            return;
+        }
+        match rustix::io::read(pipe, &mut told) {
+            Ok(count) if count > 0 && told.iter().take(count).all(|&byte| byte == GOES_ON) => {}
+            Err(rustix::io::Errno::INTR) => {}
+            _ => return,
         }
     }
 }
@@ -219,19 +274,49 @@ impl ChildSignal {
 }
 
 /// Releases what a copy of the starter holds: session, working directory, descriptors.
-fn leave_starter(pipe: OwnedFd, program: Option<OwnedFd>) -> io::Result<Starter> {
+fn leave_starter(pipe: OwnedFd, program: Option<OwnedFd>, kept: Option<OwnedFd>) -> io::Result<Starter> {
     let _ = rustix::process::setsid();
     let _ = rustix::process::chdir("/");
     let (pipe, program) = (std::mem::ManuallyDrop::new(pipe), std::mem::ManuallyDrop::new(program));
+    let kept = std::mem::ManuallyDrop::new(kept);
     // SAFETY: this process runs nothing else that owns a descriptor, never returns into the code of the process it was forked
     // from, and does not drop the owners of the old numbers. The pipe's new number belongs to nothing else.
     unsafe {
-        match program.as_ref() {
-            Some(program) => keep_only([pipe.as_raw_fd(), program.as_raw_fd()])?,
-            None => keep_only([pipe.as_raw_fd()])?,
+        let mut file = None;
+        match (program.as_ref(), kept.as_ref()) {
+            (Some(program), Some(kept)) => {
+                keep_only([pipe.as_raw_fd(), program.as_raw_fd(), kept.as_raw_fd()])?;
+                file = Some(std::fs::File::from(OwnedFd::from_raw_fd(KEPT)));
+            }
+            (Some(program), None) => keep_only([pipe.as_raw_fd(), program.as_raw_fd()])?,
+            (None, _) => keep_only([pipe.as_raw_fd()])?,
         }
         let pipe = OwnedFd::from_raw_fd(PIPE);
-        Ok(Starter { pipe: pipe.into(), released: false, outlives_start: true, ends_with_program: false })
+        Ok(Starter {
+            pipe: pipe.into(),
+            released: false,
+            outlives_start: true,
+            ends_with_program: false,
+            program: 0,
+            kept: file,
+        })
+    }
+}
+
+/// Has the kernel kill this process after a time, even if it is stopped or waits for a disk.
+pub fn end_after(limit: Duration) {
+    // SAFETY: zeroed structures of integers are valid and are filled; they live as long as the calls.
+    unsafe {
+        let mut event: libc::sigevent = std::mem::zeroed();
+        event.sigev_notify = libc::SIGEV_SIGNAL;
+        event.sigev_signo = libc::SIGKILL;
+        let mut timer: libc::timer_t = std::mem::zeroed();
+        if libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) == 0 {
+            let mut time: libc::itimerspec = std::mem::zeroed();
+            time.it_value.tv_sec = libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX);
+            time.it_value.tv_nsec = 1;
+            libc::timer_settime(timer, 0, &raw const time, std::ptr::null_mut());
+        }
     }
 }
 
@@ -245,8 +330,12 @@ fn end_with_program() -> bool {
     let program = unsafe { OwnedFd::from_raw_fd(PROGRAM) };
     let watch = move || {
         while poll(&mut [PollFd::new(&program, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR) {}
-        // SAFETY: ends the process at once, without exit handlers, as its work would.
-        unsafe { libc::_exit(0) }
+        // SAFETY: unlocks the kept file, if there is one: a thread that waits for the disk may delay the end of the process, and
+        // the next start must not take its work for still under way. Then ends the process at once, without exit handlers.
+        unsafe {
+            libc::flock(KEPT, libc::LOCK_UN);
+            libc::_exit(0)
+        }
     };
     std::thread::Builder::new().spawn(watch).is_ok()
 }
@@ -260,8 +349,14 @@ mod tests {
     #[test]
     fn a_starter_that_never_waits_is_not_gone_after_release() {
         let (ours, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
-        let mut starter =
-            Starter { pipe: theirs.into(), released: false, outlives_start: true, ends_with_program: false };
+        let mut starter = Starter {
+            pipe: theirs.into(),
+            released: false,
+            outlives_start: true,
+            ends_with_program: false,
+            program: 0,
+            kept: None,
+        };
         assert!(!starter.is_gone());
         starter.release();
         drop(ours);

@@ -22,6 +22,8 @@ pub mod mincore;
 pub mod named_file;
 pub mod private_mounts;
 pub mod process_mark;
+pub mod settled;
+pub mod shared_work;
 pub mod stop_filter;
 pub mod syscall_observer;
 pub mod time_stamp;

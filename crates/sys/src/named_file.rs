@@ -275,6 +275,16 @@ pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_to_limit(file, u64::try_from(stat.st_size).unwrap_or(0), limit)
 }
 
+/// As [`read_regular`], with the open file.
+///
+/// # Errors
+/// As [`read_regular`].
+pub fn read_and_keep(path: &Path, limit: u64) -> io::Result<(File, Vec<u8>)> {
+    let (file, stat) = NamedFile::find(path, LastLink::Follow)?.regular()?.open(OFlags::empty())?;
+    let bytes = read_to_limit(&file, u64::try_from(stat.st_size).unwrap_or(0), limit)?;
+    Ok((file, bytes))
+}
+
 /// Reads an open file from its current offset to its end, about `size` bytes.
 ///
 /// # Errors

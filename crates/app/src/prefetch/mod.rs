@@ -2,6 +2,7 @@
 
 mod contents;
 mod exact;
+mod merge;
 mod recorder;
 mod replay;
 
@@ -26,6 +27,7 @@ use crate::writing::{try_out, write_file};
 pub use contents::{PlanContents, PlanDevice, PlanFile, PlanOutcome, kind_name, stale_reason};
 pub(crate) use exact::BothPlans;
 pub use exact::{ChoiceSummary, ForecastSummary, why};
+pub use merge::{FileVersions, MergeOptions, MergeOutcome, merge};
 pub use recorder::{PlanRecorder, RecordedPlan};
 pub use replay::{ReplayOutcome, replay};
 

@@ -35,7 +35,7 @@ pub fn replay(path: &Path) -> Result<ReplayOutcome, AppError> {
     let start = Instant::now();
     let replay = Replay::new(plan);
     replay.before_start(&|| false);
-    replay.beside_program();
+    replay.beside_program(&|| false);
     let report = replay.report();
     Ok(ReplayOutcome {
         steps: report.steps,

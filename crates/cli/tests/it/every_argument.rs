@@ -28,6 +28,7 @@ const NOT_FILES: &[(&str, &str, &str)] = &[
     ("*", "--pid", "a number"),
     ("*", "--ready", "a condition: launch/tests/it/file.rs tries out its paths, which are watched and not opened"),
     ("*", "--runs", "a number"),
+    ("*", "--share", "a number"),
     ("*", "--size", "two numbers"),
     ("*", "--table", "the name of a table"),
     ("*", "--time-limit", "a number"),

@@ -28,12 +28,14 @@ const WITNESS: &str = include_str!("prefetch_process/witness.c");
 
 struct Scene {
     folder: tempfile::TempDir,
+    predicted_replay: Duration,
 }
 
 impl Scene {
     /// A folder on a real disk with a file of [`PAGES`] pages.
     fn new() -> Self {
-        let scene = Self { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let scene = Self { folder, predicted_replay: Duration::from_secs(15) };
         fs::write(scene.data(), vec![b'x'; PAGES as usize * 4096]).unwrap();
         scene
     }
@@ -78,7 +80,7 @@ impl Scene {
                     parallel: 1,
                     seeks: before_start,
                 },
-                predicted_replay: Duration::from_secs(15),
+                predicted_replay: self.predicted_replay,
                 predicted_start: Duration::ZERO,
             },
             command: vec!["true".into()],
@@ -208,7 +210,8 @@ fn the_first_process_of_a_namespace_is_left_to_the_program() {
 /// A program that runs until its input ends, and the process that keeps pages for it.
 fn running(scene: &Scene) -> (Child, ProcessFiles) {
     let plan = scene.plan(&scene.data(), true);
-    let mut command = through(&["env"], &plan, &["cat"]);
+    // One that waits would have settled soon.
+    let mut command = through(&["env"], &plan, &[&scene.witness(), "busy"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
     let mut keepers = Vec::new();
@@ -242,12 +245,18 @@ fn the_process_beside_the_program_has_nothing_of_it() {
         found
     };
     let data = scene.data().into_os_string().into_string().unwrap();
+    // Which it has locked.
+    let plan = scene.path("before.prefetch");
     // It reads until it only keeps.
     assert!(holds_in_time(SHORTER_THAN_KEPT, || !descriptors().contains(&data)));
     let found = descriptors();
     let kinds: Vec<&str> = found.iter().map(|leads_to| leads_to.split([':', '[']).next().unwrap()).collect();
-    assert_eq!(kinds, ["/dev/null", "/dev/null", "/dev/null", "anon_inode", "pipe"], "{found:?}");
-    assert!(found[3].contains("pidfd"), "{found:?}");
+    assert_eq!(
+        kinds,
+        ["/dev/null", "/dev/null", "/dev/null", plan.to_str().unwrap(), "anon_inode", "pipe"],
+        "{found:?}"
+    );
+    assert!(found[4].contains("pidfd"), "{found:?}");
     assert_eq!(fs::read_link(keeper.at("cwd")).unwrap(), Path::new("/"));
     // Its input ends with the child's other pipes.
     assert_eq!(text(&child.wait_with_output().unwrap().stdout), "x");
@@ -264,13 +273,26 @@ fn a_pipe_behind_the_program_ends_with_the_program() {
 
 #[test]
 fn a_file_system_can_be_unmounted_once_the_program_ended() {
+    unmounts_behind("\"$4\" prefetch run \"$5\" -- true");
+}
+
+#[test]
+fn a_file_system_that_the_program_does_not_use_can_be_unmounted_while_it_runs() {
+    // The program ends with the file that it waits for.
+    let program = "touch \"$1.started\"; cd /; while [ -e \"$1\" ]; do sleep 0.2; done";
+    let start = format!("\"$4\" prefetch run \"$5\" -- sh -c '{program}' sh \"$3\" </dev/null >/dev/null 2>&1");
+    unmounts_behind(&format!("{{ {start} & }}; while ! [ -e \"$3.started\" ]; do sleep 0.05; done"));
+}
+
+/// Whether a file system whose file is in the plan can be unmounted when a program has been started by a shell's command.
+fn unmounts_behind(start: &str) {
     let scene = Scene::new();
     let (image, mount) = (scene.path("image"), scene.path("mount"));
     fs::create_dir(&mount).unwrap();
     // In a mount namespace of its own, where whatever fails leaves nothing mounted.
     let prepare = "truncate -s 32M \"$1\" && mkfs.ext4 -q \"$1\" && mount -o loop \"$1\" \"$2\" && cp --preserve=timestamps \"$3\" \"$2/data\"";
     let script = format!(
-        "({prepare}) >&2 || exit 77; \"$4\" prefetch run \"$5\" -- true || exit 78; \
+        "({prepare}) >&2 || exit 77; {start} || exit 78; \
          echo ended; while read line; do umount \"$2\" 2>/dev/null && {{ echo free; exit; }}; echo busy; done"
     );
     let data = scene.data();
@@ -300,6 +322,96 @@ fn a_file_system_can_be_unmounted_once_the_program_ended() {
     drop(ask);
     shell.wait().unwrap();
     assert!(is_free, "something holds the file system after the program");
+}
+
+#[test]
+fn the_process_beside_the_program_ends_when_the_program_has_settled() {
+    let scene = Scene::new();
+    let plan = scene.plan(&scene.data(), true);
+    let mut command = through(&["env"], &plan, &["cat"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let is_kept = || !mapping(&scene.data()).is_empty();
+    // It may have settled between two looks of ours on a loaded machine.
+    holds_in_time(Duration::from_secs(3), is_kept);
+    assert!(holds_in_time(SHORTER_THAN_KEPT, || !is_kept()), "kept though the program only waits");
+    assert!(child.try_wait().unwrap().is_none());
+    drop(child.stdin.take());
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_process_beside_the_program_that_is_stopped_ends_all_the_same() {
+    let mut scene = Scene::new();
+    scene.predicted_replay = Duration::from_millis(1);
+    let (mut child, keeper) = running(&scene);
+    let number: i32 = keeper.directory().file_name().unwrap().to_str().unwrap().parse().unwrap();
+    let number = rustix::process::Pid::from_raw(number).unwrap();
+    rustix::process::kill_process(number, rustix::process::Signal::STOP).unwrap();
+    // After 2 s for reading and at most 20 s for keeping.
+    let has_ended = holds_in_time(Duration::from_secs(60), || !keeper.exist());
+    assert!(child.try_wait().unwrap().is_none());
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(has_ended);
+}
+
+/// Holds a lock on a plan by an independent tool, while a program is started with it, and says how many pages that brought.
+fn pages_beside_a_lock(scene: &Scene, before_start: bool, kind: &str) -> u64 {
+    let plan = scene.plan(&scene.data(), before_start);
+    let mut holder = Command::new("flock");
+    holder.arg(kind).arg(&plan).args(["sh", "-c", "echo locked; read line"]);
+    let mut holder = holder.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    assert_eq!(lines(holder.stdout.take().unwrap()).next().as_deref(), Some("locked"));
+    make_cold(&scene.data());
+    let output = through(&["env"], &plan, &["echo", "started"]).output().unwrap();
+    assert_eq!((text(&output.stdout), text(&output.stderr)), ("started\n".to_owned(), String::new()));
+    let found = resident_pages(&scene.data());
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    found
+}
+
+#[test]
+fn what_another_start_replays_is_not_replayed_again() {
+    if Command::new("flock").arg("--version").output().is_err() {
+        return skip("no flock");
+    }
+    let scene = Scene::new();
+    // An exclusive lock is a replay under way, which here never tells that it goes on; a shared one has done it.
+    for (before_start, kind) in [(true, "--exclusive"), (true, "--shared"), (false, "--exclusive"), (false, "--shared")]
+    {
+        assert_eq!(pages_beside_a_lock(&scene, before_start, kind), 0, "{kind}, before: {before_start}");
+    }
+}
+
+#[test]
+fn many_starts_at_once_have_one_process_beside_them() {
+    let scene = Scene::new();
+    let plan = scene.plan(&scene.data(), true);
+    let witness = scene.witness();
+    // Not each time: on a loaded machine a program may have started without waiting for its replay.
+    let mut found = Vec::new();
+    while found.len() < 5 && !found.contains(&1) {
+        make_cold(&scene.data());
+        found.push(keepers_of_many_starts(&scene, &plan, &witness));
+        assert!(found.iter().all(|&keepers| keepers <= 1), "{found:?}");
+    }
+    assert!(found.contains(&1), "{found:?}");
+}
+
+/// Starts programs that compute, all at once, and says how many processes keep pages for them.
+fn keepers_of_many_starts(scene: &Scene, plan: &Path, witness: &str) -> usize {
+    let start = |_| through(&["env"], plan, &[witness, "busy"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut children: Vec<Child> = (0..8).map(|number| start(number).unwrap()).collect();
+    for child in &mut children {
+        child.stdin.as_mut().unwrap().write_all(b"x\n").unwrap();
+        assert_eq!(lines(child.stdout.take().unwrap()).next().as_deref(), Some("x"));
+    }
+    // All have started, and the first one's pages are kept for longer.
+    let keepers = mapping(&scene.data()).len();
+    children.iter_mut().for_each(|child| drop(child.stdin.take()));
+    children.iter_mut().for_each(|child| assert!(child.wait().unwrap().success()));
+    keepers
 }
 
 fn lines(stdout: std::process::ChildStdout) -> impl Iterator<Item = String> {

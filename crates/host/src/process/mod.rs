@@ -95,6 +95,13 @@ impl ProcessFiles {
         Stat::parse(&std::fs::read(self.at("stat")).ok()?)
     }
 
+    /// The children of its first thread, which starts them in most programs. None where the kernel does not list them.
+    pub fn children_of_first_thread(&self) -> Vec<u32> {
+        let Some(number) = self.directory().file_name() else { return Vec::new() };
+        let listed = std::fs::read(self.at("task").join(number).join("children")).unwrap_or_default();
+        crate::text::words(&listed).filter_map(crate::text::decimal).collect()
+    }
+
     /// `status`; without any field for a process that has ended.
     pub fn status(&self) -> Status {
         Status::new(std::fs::read(self.at("status")).unwrap_or_default())

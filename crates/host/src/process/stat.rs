@@ -21,6 +21,8 @@ pub struct Stat {
     pub major_faults: u64,
     /// Those of its reaped children.
     pub major_faults_of_children: u64,
+    /// Processor time, its own and the kernel's for it, in clock ticks.
+    pub ticks: u64,
     /// Threads that have not ended; the first thread counts until the process is reaped.
     pub threads: u32,
     /// Start time, in clock ticks since boot.
@@ -41,8 +43,9 @@ impl Stat {
         let mut count = || counts.next()?;
         let (minor_faults, minor_faults_of_children, major_faults, major_faults_of_children) =
             (count()?, count()?, count()?, count()?);
-        // Field 20, and field 22.
-        let threads = decimal(fields.nth(6)?)?;
+        // Fields 14 and 15, field 20, and field 22.
+        let ticks = decimal::<u64>(fields.next()?)?.saturating_add(decimal(fields.next()?)?);
+        let threads = decimal(fields.nth(4)?)?;
         let started = decimal(fields.nth(1)?)?;
         Some(Self {
             state,
@@ -53,6 +56,7 @@ impl Stat {
             minor_faults_of_children,
             major_faults,
             major_faults_of_children,
+            ticks,
             threads,
             started,
         })
@@ -90,6 +94,7 @@ mod tests {
             minor_faults_of_children: 20,
             major_faults: 3,
             major_faults_of_children: 4,
+            ticks: 11,
             threads: 1,
             started: 123_456,
         }

@@ -170,6 +170,7 @@ fn original() -> PathBuf {
         for words in [
             &["trace", "-o", "app.coldtrace", "--", "./program"][..],
             &["trace", "-o", "other.coldtrace", "--", "./program"],
+            &["prefetch", "record", "--exact", "--from", "app.coldtrace", "-o", "app.prefetch"],
             &["pack", "lib.so", "-o", "packed.so"],
             &["bind", "--anyway", "app", "-o", "bound"],
             &["measure", "--state", "hot", "--runs", "2", "--", "./program"],

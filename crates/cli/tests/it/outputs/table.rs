@@ -120,6 +120,7 @@ pub(crate) const OUTPUTS: &[Output] = &[
         Kind::Plan,
         &["app.coldtrace"],
     ),
+    output("prefetch merge", "-o", &["app.prefetch", "-o", "OUT"], Kind::Plan, &["app.prefetch"]),
     Output {
         runs: Runs::Refused,
         ..output("speedup", "-o", &["-o", "OUT", "--", "./program"], Kind::Plan, &["program"])
