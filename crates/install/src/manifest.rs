@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::InstallError;
-use crate::file::WrittenFile;
+use crate::file::{WrittenFile, read_regular, sha256};
 use crate::stored::Stored;
 
 /// The name and version of the format.
@@ -42,6 +42,8 @@ pub struct NewManifest {
     pub recording: RecordingFacts,
     /// The fixes in use.
     pub fixes: Vec<FixInUse>,
+    /// Whether there is a plan, in the installation's directory. Without one, only files were replaced.
+    pub has_plan: bool,
     /// The program that replays the plan.
     pub launcher: LauncherRecord,
     /// What was written where.
@@ -195,5 +197,13 @@ impl Manifest {
     /// All files that were written, with their places.
     pub fn files(&self) -> impl Iterator<Item = &WrittenFile> {
         self.body.places.iter().flat_map(|place| &place.files)
+    }
+}
+
+impl Source {
+    /// Whether the file is still as it was.
+    pub fn is_unchanged(&self) -> bool {
+        let real = self.path.path().canonicalize();
+        real.and_then(|real| read_regular(&real)).is_ok_and(|bytes| sha256(&bytes) == self.sha256)
     }
 }

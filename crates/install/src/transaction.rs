@@ -39,8 +39,8 @@ pub struct DraftPlace {
 pub struct Draft {
     /// All but places.
     pub body: NewManifest,
-    /// The plan.
-    pub plan: Vec<u8>,
+    /// The plan; `None` if only files are replaced.
+    pub plan: Option<Vec<u8>>,
     /// The script that places start the program with, and other files within the installation's own directory.
     pub own_files: Vec<PlannedFile>,
     /// The places.
@@ -153,7 +153,7 @@ fn planned(registry: &Registry, name: &OsStr, draft: &Draft) -> Result<Manifest,
         let (place, afterwards) = (Stored::new(place.place.clone()), place.afterwards.clone());
         places.push(PlaceRecord { place, files, sources, afterwards });
     }
-    let body = NewManifest { places, ..draft.body.clone() };
+    let body = NewManifest { places, has_plan: draft.plan.is_some(), ..draft.body.clone() };
     let (schema, name) = (SCHEMA.to_owned(), Stored::new(name));
     Ok(Manifest { schema, name, state: InstallationState::Installing, body })
 }
@@ -174,7 +174,9 @@ fn put(
     for file in manifest.files() {
         back_up(file, &installation.backups())?;
     }
-    write_new(&installation.plan(), &draft.plan, 0o644)?;
+    if let Some(plan) = &draft.plan {
+        write_new(&installation.plan(), plan, 0o644)?;
+    }
     for file in &draft.own_files {
         if let Some(directory) = file.path.parent().filter(|directory| *directory != installation.directory()) {
             create_directories(&[directory.to_owned()])?;

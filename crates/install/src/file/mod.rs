@@ -8,7 +8,6 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::Source;
 use crate::stored::Stored;
 
 pub(crate) use look::{is_marked, read_regular, sha256};
@@ -93,13 +92,5 @@ impl WrittenFile {
     /// What stands at its path now.
     pub fn state(&self) -> FileState {
         look::state(self)
-    }
-}
-
-impl Source {
-    /// Whether the file is still as it was.
-    pub fn is_unchanged(&self) -> bool {
-        let real = self.path.path().canonicalize();
-        real.and_then(|real| read_regular(&real)).is_ok_and(|bytes| sha256(&bytes) == self.sha256)
     }
 }
