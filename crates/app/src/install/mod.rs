@@ -260,6 +260,11 @@ fn recorded_at(plan: &[u8]) -> Option<i64> {
     Some(PlanView::read(plan).ok()?.summary().recorded_at)
 }
 
+/// Whether this is root, for whom all users' installations are the default.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// Seconds since 1970-01-01 UTC.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! `coldstart prefetch`: record what a cold start reads, replay it before the next one.
 
+mod install;
 mod record;
 mod run;
 mod show;
@@ -12,6 +13,7 @@ pub(crate) use run::run as run_launcher;
 
 pub(crate) fn run(args: &PrefetchArgs) -> Result<Exit, CliError> {
     match &args.action {
+        PrefetchAction::Install(args) => install::run(args),
         PrefetchAction::Record(args) => record::run(args),
         PrefetchAction::Run(args) => run::run(args),
         PrefetchAction::Show(args) => show::run(args),
