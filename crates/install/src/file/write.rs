@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use coldstart_output::{StagedFile, flush_directory, remove_leftovers};
-use rustix::fs::{Mode, fchmod, mkdir};
+use rustix::fs::{Mode, chmod, fchmod, mkdir};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use super::look::{Standing, is_marked, look, sha256, state};
 use super::{Before, FileState, PlannedFile, WrittenFile};
@@ -101,6 +102,10 @@ pub(crate) fn create_directories(directories: &[PathBuf]) -> Result<(), InstallE
         let failed = InstallError::io("create the directory", directory);
         match mkdir(directory, Mode::from_raw_mode(0o755)) {
             Ok(()) => {
+                // What root installs is for all users, whatever root's umask.
+                if geteuid().is_root() {
+                    chmod(directory, Mode::from_raw_mode(0o755)).map_err(|errno| failed(errno.into()))?;
+                }
                 if let Ok(above) = std::fs::File::open(directory.parent().unwrap_or(Path::new("/"))) {
                     let _ = above.sync_all();
                 }
