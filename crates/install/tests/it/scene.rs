@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
 /// The example `transact`.
-pub(crate) fn transact() -> PathBuf {
-    coldstart_testing::example(env!("CARGO"), concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), "transact")
+pub(crate) fn transact() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    BUILT.get_or_init(|| coldstart_testing::example(env!("CARGO"), manifest, "transact"))
 }
 
 /// A directory in which a file and a link stand at places.
