@@ -18,7 +18,7 @@ fn an_edited_place_stays_until_it_is_forced() {
     fs::write(&edited, "Written by coldstart, and edited\n").unwrap();
     let registry = Registry::new(&scene.path().join("registry"));
     let undone = uninstall(&registry, OsStr::new("app"), &NoReplacer, false).unwrap();
-    assert_eq!(undone.edited, [edited.clone()]);
+    assert_eq!(undone.edited, std::slice::from_ref(&edited));
     assert_eq!(fs::read_to_string(&edited).unwrap(), "Written by coldstart, and edited\n");
     // What it starts the program with is still there.
     assert!(scene.path().join("registry/app/start").exists());

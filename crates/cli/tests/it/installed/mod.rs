@@ -86,8 +86,7 @@ fn a_changed_file_makes_it_stale_until_it_is_refreshed() {
     bytes.push(0);
     fs::remove_file(&home.program).unwrap();
     fs::write(home.at("new"), bytes).unwrap();
-    copy_program(&home.at("new"), &home.program);
-    std::os::unix::fs::chown(&home.program, None, None).unwrap();
+    copy_program(home.at("new"), &home.program);
     fs::set_permissions(&home.program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let (code, report) = home.health();
     assert_eq!((code, &report["health"]), (Some(1), &"stale".into()), "{report:#}");
