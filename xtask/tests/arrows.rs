@@ -63,6 +63,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-sys", "coldstart-profile"]),
+    ("coldstart-install", &["coldstart-profile", "coldstart-output"]),
     ("coldstart-tracefile", &["coldstart-sys", "coldstart-profile", "coldstart-output"]),
     ("coldstart-view", &["coldstart-profile"]),
     (
@@ -91,6 +92,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-prefetch",
             "coldstart-measure",
             "coldstart-history",
+            "coldstart-install",
             "coldstart-bind",
             "coldstart-doctor",
             "coldstart-tracefile",
@@ -106,6 +108,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-profile",
             "coldstart-loader",
             "coldstart-inspect",
+            "coldstart-install",
             "coldstart-prove",
             "coldstart-rewrite",
             "coldstart-pagecache",

@@ -9,6 +9,7 @@ pub mod command;
 pub mod doctor;
 pub mod error;
 pub mod inspect;
+pub mod install;
 pub mod kinds;
 pub mod launching;
 pub mod ldcache;

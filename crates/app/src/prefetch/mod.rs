@@ -106,10 +106,15 @@ impl RecordOptions {
                 let options = launching.options()?;
                 let recorder =
                     PlanRecorder { command, options: &options, strategy: self.strategy, make_cold: *make_cold };
-                if *exact { exact::record(&recorder) } else { recorder.record() }
+                record_as(&recorder, *exact)
             }
         }
     }
+}
+
+/// Records as the option `--exact` says.
+pub(crate) fn record_as(recorder: &PlanRecorder<'_>, exact: bool) -> Result<RecordedPlan, AppError> {
+    if exact { exact::record(recorder) } else { recorder.record() }
 }
 
 /// The default output: `PROGRAM.prefetch` in the current directory.

@@ -6,6 +6,8 @@ pub(crate) mod bind;
 pub(crate) mod doctor;
 pub(crate) mod hurried;
 pub(crate) mod inspect;
+pub(crate) mod installed;
+pub(crate) mod installing;
 pub(crate) mod launching;
 pub(crate) mod ldcache;
 pub(crate) mod listed;
@@ -75,6 +77,8 @@ pub(crate) enum Verb {
     Doctor(doctor::DoctorArgs),
     /// Show what costs start-up time in ELF files, and what each fix would save
     Inspect(inspect::InspectArgs),
+    /// List, refresh and undo what is installed where programs are started
+    Installed(installed::InstalledArgs),
     /// Read, write and check loader caches in glibc's own format
     Ldcache(ldcache::LdcacheArgs),
     /// Measure a program's start from cold and hot caches

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use coldstart_prefetch::Strategy;
 
-use super::launching::LaunchingArgs;
+use super::installing::InstallArgs;
+use super::launching::{LaunchingArgs, ProgramArgs, WaitingArgs};
 use super::output::ForceArgs;
 
 #[derive(Debug, Args)]
@@ -17,6 +18,9 @@ pub(crate) struct PrefetchArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PrefetchAction {
+    /// Install a plan where people start the program
+    #[command(after_help = INSTALL_HELP)]
+    Install(InstallPlanArgs),
     /// Start a program from a cold cache and record its reads as a plan
     #[command(after_help = RECORD_HELP)]
     Record(RecordArgs),
@@ -90,6 +94,37 @@ pub(crate) struct MergeArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallPlanArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) installing: InstallArgs,
+
+    #[command(flatten)]
+    pub(crate) planning: PlanningArgs,
+
+    /// Trace the start when the program is recorded again, as with `record --exact`
+    #[arg(long)]
+    pub(crate) exact: bool,
+
+    #[command(flatten)]
+    pub(crate) waiting: WaitingArgs,
+
+    /// Regular file as the program's standard input when it is recorded again [default: empty]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
 }
 
 /// Overrides for the planner.
@@ -173,6 +208,16 @@ A single recording, or several that are the same, are written as they are.
 Examples:
   coldstart prefetch merge letter.prefetch table.prefetch -o soffice.prefetch
   coldstart prefetch merge --share 80 hosts/*.prefetch -o fleet.prefetch";
+
+const INSTALL_HELP: &str = "\
+Copies the plan, and writes a starter at each place: a wrapper in ~/.local/bin (as root: /usr/local/bin), a copy of the program's \
+desktop entries, a drop-in of a systemd service, or a module for clusters. The program itself is not changed, and is started \
+without the plan if the plan or the launcher is gone. `coldstart installed` lists installations, refreshes and undoes them; \
+the options for readiness, input and planning are kept for `--refresh`.
+
+Examples:
+  coldstart prefetch install soffice.prefetch -- soffice --writer
+  coldstart prefetch install nginx.prefetch --place unit=nginx.service -- /usr/sbin/nginx";
 
 const RUN_HELP: &str = "\
 The program replaces this process (same PID, files, environment, terminal). It always starts: a plan that \

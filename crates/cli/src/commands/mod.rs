@@ -3,6 +3,8 @@
 mod bind;
 mod doctor;
 mod inspect;
+mod installed;
+mod installing;
 mod launching;
 mod ldcache;
 mod measure;
@@ -34,6 +36,7 @@ pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
         Verb::Bind(args) => bind::run(args),
         Verb::Doctor(args) => doctor::run(args),
         Verb::Inspect(args) => inspect::run(args),
+        Verb::Installed(args) => installed::run(args),
         Verb::Ldcache(args) => ldcache::run(args),
         Verb::Measure(args) => measure::run(args),
         Verb::Pack(args) => pack::run(args),

@@ -11,6 +11,7 @@ mod every_argument;
 mod inputs;
 mod inspect;
 mod inspect_search;
+mod installed;
 mod json_errors;
 mod killed;
 mod ldcache;

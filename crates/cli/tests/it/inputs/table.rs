@@ -103,6 +103,7 @@ pub(crate) const INPUTS: &[Input] = &[
     file("--input", "prefetch record -o out --input {} -- true", Content::Any),
     file("--from", "prefetch record -o out --exact --from {}", Content::Trace),
     file("PLAN", "prefetch merge -o out {}", Content::Plan),
+    file("PLAN", "prefetch install --user {} -- true", Content::Plan),
     file("PLAN", "prefetch show {}", Content::Plan),
     file("PLAN", "prefetch run {}", Content::Plan),
     file("--input", "speedup -o out --input {} -- true", Content::Any),

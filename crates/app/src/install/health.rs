@@ -1,0 +1,260 @@
+//! Whether installations still do what they were made for, and what to do about those that do not.
+
+use std::ffi::{OsStr, OsString};
+
+use coldstart_install::{
+    FileState, Found, Installation, InstallationState, Manifest, Registry, ReplacedState, Replacer, Scope, Stored,
+};
+use coldstart_prefetch::{TargetOutcome, check_targets};
+use coldstart_profile::plan::PlanView;
+use coldstart_profile::printable;
+use rustix::fs::{Access, access};
+use serde::Serialize;
+
+use super::registries::{command, every_scope};
+use crate::error::AppError;
+use crate::prefetch::{read_plan, stale_reason};
+use crate::text::{counted_are, plain};
+
+/// Whether an installation does what it was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// It does.
+    Fresh,
+    /// Files have changed since it was recorded; these are not prefetched.
+    Stale,
+    /// It has no effect, or not at all its places. The program starts without it.
+    Broken,
+}
+
+/// All installations.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listing {
+    /// One after the other, by scope and name.
+    pub installations: Vec<InstallationReport>,
+}
+
+impl Listing {
+    /// The worst of all; fresh if there is none.
+    pub fn health(&self) -> Health {
+        self.installations.iter().map(|report| report.health).max().unwrap_or(Health::Fresh)
+    }
+}
+
+/// An installation, and how it is.
+#[derive(Clone, Debug, Serialize)]
+pub struct InstallationReport {
+    /// Its name.
+    pub name: Stored,
+    /// For whom it is.
+    pub scope: Scope,
+    /// How it is.
+    pub health: Health,
+    /// Why it is not fresh, one clause each.
+    pub reasons: Vec<String>,
+    /// What to do about it: a command.
+    pub next_step: Option<String>,
+    /// The program; `None` if the manifest cannot be read, as all that follows.
+    pub program: Option<Stored>,
+    /// The arguments of the recorded start.
+    pub arguments: Vec<Stored>,
+    /// When it was installed: seconds since 1970-01-01 UTC.
+    pub installed_at: Option<i64>,
+    /// When it was last recorded, likewise.
+    pub recorded_at: Option<i64>,
+    /// Names of the fixes in use.
+    pub fixes: Vec<String>,
+    /// Where it is installed.
+    pub places: Vec<PlaceReport>,
+    /// Files of the plan that have changed or are missing.
+    pub stale_files: Vec<StaleFile>,
+}
+
+/// A place of an installation.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlaceReport {
+    /// As it was asked for.
+    pub place: Stored,
+    /// Its files, and what stands there now.
+    pub files: Vec<(Stored, FileState)>,
+}
+
+/// A file that has changed since it was recorded.
+#[derive(Clone, Debug, Serialize)]
+pub struct StaleFile {
+    /// The file.
+    pub path: Stored,
+    /// What has changed, as a clause.
+    pub reason: String,
+}
+
+/// Lists all installations that this user can see, or that of this name. Nothing is changed.
+///
+/// # Errors
+/// If the directories cannot be read, or nothing of this name is installed.
+pub fn list(name: Option<&OsStr>, only_user: bool, replacer: &dyn Replacer) -> Result<Listing, AppError> {
+    let mut installations = Vec::new();
+    for directories in every_scope(only_user)? {
+        let registry = Registry::new(&directories.registry);
+        for found in registry.list()? {
+            if name.is_none_or(|name| name == found.name) {
+                installations.push(report_on(&registry, found, directories.scope, replacer)?);
+            }
+        }
+    }
+    match name {
+        Some(name) if installations.is_empty() => {
+            Err(coldstart_install::InstallError::NotInstalled { name: name.to_owned() }.into())
+        }
+        _ => Ok(Listing { installations }),
+    }
+}
+
+/// Examines an installation.
+///
+/// # Errors
+/// If its name is not that of an installation.
+pub fn report_on(
+    registry: &Registry,
+    found: Found,
+    scope: Scope,
+    replacer: &dyn Replacer,
+) -> Result<InstallationReport, AppError> {
+    let installation = registry.installation(&found.name)?;
+    let mut report = InstallationReport {
+        name: Stored::new(found.name.clone()),
+        scope,
+        health: Health::Fresh,
+        reasons: Vec::new(),
+        next_step: None,
+        program: None,
+        arguments: Vec::new(),
+        installed_at: None,
+        recorded_at: None,
+        fixes: Vec::new(),
+        places: Vec::new(),
+        stale_files: Vec::new(),
+    };
+    let mut judge = Judge { report: &mut report, name: found.name, scope };
+    match found.manifest {
+        None => judge.broken("its installation was interrupted".to_owned(), "--repair"),
+        Some(Err(error)) => judge.broken(AppError::from(error).sentence(), "--repair"),
+        Some(Ok(manifest)) => judge.judge(&manifest, &installation, replacer),
+    }
+    Ok(report)
+}
+
+struct Judge<'a> {
+    report: &'a mut InstallationReport,
+    name: OsString,
+    scope: Scope,
+}
+
+impl Judge<'_> {
+    fn broken(&mut self, reason: String, option: &str) {
+        // The first reason that makes it broken says what to do.
+        if self.report.health != Health::Broken {
+            self.report.next_step = Some(command(&self.name, option, self.scope));
+        }
+        self.report.health = Health::Broken;
+        self.report.reasons.push(reason);
+    }
+
+    fn stale(&mut self, reason: String) {
+        if self.report.health == Health::Fresh {
+            self.report.health = Health::Stale;
+            self.report.next_step = Some(command(&self.name, "--refresh", self.scope));
+        }
+        self.report.reasons.push(reason);
+    }
+
+    fn judge(&mut self, manifest: &Manifest, installation: &Installation, replacer: &dyn Replacer) {
+        let body = &manifest.body;
+        self.report.program = Some(body.program.path.clone());
+        self.report.arguments.clone_from(&body.program.arguments);
+        self.report.installed_at = Some(body.installed_at);
+        self.report.recorded_at = Some(body.recorded_at);
+        self.report.fixes = body.fixes.iter().map(|fix| fix.fix.clone()).collect();
+        let states = |place: &coldstart_install::PlaceRecord| PlaceReport {
+            place: place.place.clone(),
+            files: place.files.iter().map(|file| (file.path.clone(), file.state())).collect(),
+        };
+        self.report.places = body.places.iter().map(states).collect();
+        match manifest.state {
+            InstallationState::Installed => {}
+            InstallationState::Installing => {
+                return self.broken("its installation was interrupted".to_owned(), "--repair");
+            }
+            InstallationState::Uninstalling => {
+                return self.broken("its removal was interrupted".to_owned(), "--repair");
+            }
+        }
+        let program = body.program.path.path();
+        if !program.is_file() {
+            self.broken(format!("the program `{}` is gone", printable(program)), "--uninstall");
+        }
+        self.judge_places(manifest);
+        if body.has_plan {
+            let launcher = body.launcher.file.path();
+            if !launcher.is_file() || access(launcher, Access::EXEC_OK).is_err() {
+                let shown = printable(launcher);
+                self.broken(format!("the launcher `{shown}` is gone or cannot be executed"), "--refresh");
+            }
+            self.judge_plan(installation);
+        }
+        for file in &body.changed_files {
+            let path = printable(file.path.path());
+            match replacer.state(file) {
+                ReplacedState::Replaced => {}
+                ReplacedState::Original => self.stale(format!("`{path}` is the original again")),
+                ReplacedState::Changed(reason) => self.stale(format!("`{path}`: {reason}")),
+            }
+        }
+    }
+
+    fn judge_places(&mut self, manifest: &Manifest) {
+        for file in manifest.files() {
+            let path = printable(file.path.path());
+            match file.state() {
+                FileState::Ours => {}
+                FileState::Before if file.before.is_some() => {
+                    self.broken(format!("`{path}` is what it was before the installation"), "--refresh");
+                }
+                FileState::Before | FileState::Missing => self.broken(format!("`{path}` is gone"), "--refresh"),
+                FileState::Edited => self.broken(format!("`{path}` was edited after the installation"), "--uninstall"),
+            }
+        }
+        for source in manifest.body.places.iter().flat_map(|place| &place.sources) {
+            if !source.is_unchanged() {
+                let path = printable(source.path.path());
+                self.stale(format!("`{path}`, from which a place was made, has changed"));
+            }
+        }
+    }
+
+    fn judge_plan(&mut self, installation: &Installation) {
+        let path = installation.plan();
+        let bytes = match read_plan(&path) {
+            Ok(bytes) => bytes,
+            Err(error) => return self.broken(error.sentence(), "--refresh"),
+        };
+        let plan = match PlanView::read(&bytes) {
+            Ok(plan) => plan,
+            Err(error) => return self.broken(format!("the plan cannot be used: {error}"), "--refresh"),
+        };
+        for (number, outcome) in (0_u32..).zip(check_targets(&plan)) {
+            if matches!(outcome, TargetOutcome::Changed { .. } | TargetOutcome::Missing)
+                && let Some((target, _)) = plan.target(number)
+            {
+                let reason = stale_reason(outcome).to_string();
+                self.report.stale_files.push(StaleFile { path: Stored::from(target), reason });
+            }
+        }
+        if let Some(first) = self.report.stale_files.first() {
+            let are = plain(&counted_are(self.report.stale_files.len() as u64, "file"));
+            let reason = format!("{are} changed or missing, the first: `{}`", printable(first.path.path()));
+            self.stale(reason);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! `prefetch install`, `installed`: fixes installed where people start programs, listed, refreshed and undone.
+//!
+//! What is written where is planned and done in `coldstart_install`; here are the program, its plan and the words.
+
+mod health;
+mod program;
+mod refresh;
+mod registries;
+mod undo;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::Context;
+use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, default_places, starter_file};
+use coldstart_install::{
+    ChangedFile, Directories, Draft, FixInUse, InstallError, Installation, LauncherRecord, NewManifest, ProgramRecord,
+    RecordingFacts, Registry, Replacer, Scope, Stored,
+};
+use coldstart_launch::CommandLine;
+use coldstart_profile::plan::PlanView;
+use coldstart_profile::printable;
+use serde::Serialize;
+
+use crate::error::{AppError, HintExt};
+use crate::observer::Observer;
+use crate::prefetch::{read_plan, view_plan};
+use crate::speedup::Launcher;
+
+pub use health::{Health, InstallationReport, Listing, PlaceReport, StaleFile, list, report_on};
+pub use refresh::{RefreshOutcome, refresh};
+pub use registries::{Located, locate, places_for};
+pub use undo::{RepairOutcome, UndoOutcome, repair, uninstall};
+
+/// The schema of an [`InstallOutcome`] as JSON.
+pub const SCHEMA: &str = "coldstart.install/1";
+/// The schema of a [`Listing`] as JSON.
+pub const LIST_SCHEMA: &str = "coldstart.installed-list/1";
+
+/// The plan of an installation.
+#[derive(Clone, Debug)]
+pub enum PlanToInstall {
+    /// The plan in this file.
+    File(PathBuf),
+    /// This plan.
+    Bytes(Vec<u8>),
+}
+
+impl PlanToInstall {
+    fn read(&self) -> Result<Vec<u8>, AppError> {
+        match self {
+            Self::File(path) => {
+                let bytes = read_plan(path)?;
+                view_plan(path, &bytes)?;
+                Ok(bytes)
+            }
+            Self::Bytes(bytes) => {
+                PlanView::read(bytes).context("the plan is invalid")?;
+                Ok(bytes.clone())
+            }
+        }
+    }
+}
+
+/// What is to be installed, and where.
+#[derive(Clone)]
+pub struct InstallRequest<'a> {
+    /// The program, and the arguments of the recorded start.
+    pub program: CommandLine,
+    /// Its name among the installations; `None` for that of the program's file.
+    pub name: Option<OsString>,
+    /// The plan; `None` if only files are replaced. Then there are no places either.
+    pub plan: Option<PlanToInstall>,
+    /// The program that replays the plan.
+    pub launcher: Launcher,
+    /// Where it is installed; none for those that fit: the desktop entries that start the program, and a wrapper.
+    pub places: Vec<PlaceChoice>,
+    /// For whom: [`places_for`].
+    pub directories: Directories,
+    /// What is needed to record the plan again.
+    pub recording: RecordingFacts,
+    /// The working directory of the recorded start.
+    pub working_directory: PathBuf,
+    /// The fixes in use.
+    pub fixes: Vec<FixInUse>,
+    /// Files of the program that are replaced by `replacer`.
+    pub changed_files: Vec<ChangedFile>,
+    /// Replaces and restores them.
+    pub replacer: &'a dyn Replacer,
+}
+
+/// What was installed.
+#[derive(Clone, Debug, Serialize)]
+pub struct InstallOutcome {
+    /// The name of the installation.
+    pub name: Stored,
+    /// For whom.
+    pub scope: Scope,
+    /// The program.
+    pub program: Stored,
+    /// Its directory.
+    pub directory: Stored,
+    /// Where it was installed.
+    pub places: Vec<InstalledPlace>,
+    /// What the user should know, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A place at which a program was installed.
+#[derive(Clone, Debug, Serialize)]
+pub struct InstalledPlace {
+    /// As it was asked for.
+    pub place: Stored,
+    /// What it is and for whom, as a clause.
+    pub summary: String,
+    /// The files.
+    pub files: Vec<Stored>,
+    /// What the user has to do now: a command.
+    pub afterwards: Option<String>,
+}
+
+/// Installs a plan where the program is started. An installation of the same program under this name is replaced.
+///
+/// # Errors
+/// If the program or the plan cannot be used, a place refuses it, or something cannot be written. Then nothing is installed.
+pub fn install(request: &InstallRequest<'_>, observer: &dyn Observer) -> Result<InstallOutcome, AppError> {
+    let program = program::original(&request.program.program, &request.directories)?;
+    let name = request.name.clone().or_else(|| program.file_name().map(OsString::from)).unwrap_or_default();
+    let plan = request.plan.as_ref().map(PlanToInstall::read).transpose()?;
+    let registry = Registry::new(&request.directories.registry);
+    let mut planned = Vec::new();
+    let mut notes = Vec::new();
+    let draft = |installation: &Installation| {
+        let draft = draft(request, &name, &program, plan, installation, &mut planned, &mut notes)?;
+        Ok::<_, InstallError>(draft)
+    };
+    let manifest = coldstart_install::install(&registry, &name, draft, request.replacer, &program)
+        .with_context(|| format!("cannot install `{}`", printable(&program)))?;
+    if request.directories.scope == Scope::System {
+        notes.extend(program::unsafe_launcher(&request.launcher.file));
+    }
+    for note in &notes {
+        observer.note(note);
+    }
+    let place = |(choice, planned): (PlaceChoice, PlannedPlace)| InstalledPlace {
+        place: Stored::new(choice.words()),
+        summary: planned.summary,
+        files: planned.files.iter().map(|file| Stored::from(file.path.as_path())).collect(),
+        afterwards: planned.afterwards,
+    };
+    Ok(InstallOutcome {
+        directory: Stored::from(registry.installation(&name)?.directory()),
+        name: manifest.name,
+        scope: request.directories.scope,
+        program: manifest.body.program.path,
+        places: planned.into_iter().map(place).collect(),
+        notes,
+    })
+}
+
+fn draft(
+    request: &InstallRequest<'_>,
+    name: &std::ffi::OsStr,
+    program: &Path,
+    plan: Option<Vec<u8>>,
+    installation: &Installation,
+    planned: &mut Vec<(PlaceChoice, PlannedPlace)>,
+    notes: &mut Vec<String>,
+) -> Result<Draft, InstallError> {
+    let subject = Subject {
+        name,
+        program,
+        arguments: &request.program.arguments,
+        launcher: &request.launcher.file,
+        launcher_words: &request.launcher.words,
+        installation,
+        directories: &request.directories,
+    };
+    if plan.is_some() {
+        *planned = plan_places(&subject, &request.places, notes)?;
+    }
+    let stored = |words: &[OsString]| words.iter().cloned().map(Stored::new).collect();
+    let now = now();
+    let body = NewManifest {
+        coldstart: env!("CARGO_PKG_VERSION").to_owned(),
+        installed_at: now,
+        recorded_at: plan.as_deref().and_then(recorded_at).unwrap_or(now),
+        program: ProgramRecord {
+            path: Stored::from(program),
+            arguments: stored(&request.program.arguments),
+            working_directory: Stored::from(request.working_directory.as_path()),
+        },
+        recording: request.recording.clone(),
+        fixes: request.fixes.clone(),
+        has_plan: plan.is_some(),
+        launcher: LauncherRecord {
+            file: Stored::from(request.launcher.file.as_path()),
+            words: stored(&request.launcher.words),
+        },
+        places: Vec::new(),
+        changed_files: request.changed_files.clone(),
+    };
+    let mut own_files = Vec::new();
+    if plan.is_some() {
+        own_files.push(starter_file(&subject));
+        own_files.extend(planned.iter().flat_map(|(_, place)| place.own_files.clone()));
+    }
+    let places = planned.iter().map(|(choice, place)| place.draft(choice.words())).collect();
+    Ok(Draft { body, plan, own_files, places })
+}
+
+/// What would be written at each place. Of the default places, those that refuse the program are left out.
+fn plan_places(
+    subject: &Subject<'_>,
+    asked: &[PlaceChoice],
+    notes: &mut Vec<String>,
+) -> Result<Vec<(PlaceChoice, PlannedPlace)>, InstallError> {
+    let is_default = asked.is_empty();
+    let choices = if is_default { default_places(subject) } else { asked.to_vec() };
+    let mut planned = Vec::new();
+    let mut refused = None;
+    for choice in choices {
+        match choice.plan(subject) {
+            Ok(place) => {
+                notes.extend(place.notes.iter().cloned());
+                planned.push((choice, place));
+            }
+            Err(error @ InstallError::Refused { .. }) if is_default => {
+                notes.push(format!("{}: {error}", printable(Path::new(&choice.words()))));
+                refused = Some(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match refused {
+        Some(error) if planned.is_empty() => Err(error),
+        _ => Ok(planned),
+    }
+}
+
+/// Reads places from their words.
+///
+/// # Errors
+/// If there is no such place.
+pub fn parse_places(words: &[OsString]) -> Result<Vec<PlaceChoice>, AppError> {
+    let mut places: Vec<PlaceChoice> = Vec::new();
+    for words in words {
+        let place = PlaceChoice::parse(words)?;
+        if places.contains(&place) {
+            return Err(AppError::new(format!("the place `{}` is given twice", printable(Path::new(words)))))
+                .hint(|| "give each place once");
+        }
+        places.push(place);
+    }
+    Ok(places)
+}
+
+fn recorded_at(plan: &[u8]) -> Option<i64> {
+    Some(PlanView::read(plan).ok()?.summary().recorded_at)
+}
+
+/// Whether this is root, for whom all users' installations are the default.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Seconds since 1970-01-01 UTC.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}

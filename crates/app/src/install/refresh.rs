@@ -1,0 +1,164 @@
+//! `installed --refresh`: records a program again with the options of its installation, and exchanges the plan.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use coldstart_install::place::PlaceChoice;
+use coldstart_install::{FileState, InstallError, InstallationState, Manifest, Replacer, Stored, update_plan};
+use coldstart_launch::{CommandLine, LaunchOptions, Readiness};
+use coldstart_prefetch::Strategy;
+use coldstart_profile::printable;
+use rustix::fs::{Access, access};
+use serde::Serialize;
+
+use super::registries::{Located, locate};
+use super::{InstallRequest, PlanToInstall, install, now};
+use crate::error::{AppError, HintExt};
+use crate::launching::{Launching, Waiting};
+use crate::observer::Observer;
+use crate::prefetch::{PlanRecorder, record_as};
+use crate::speedup::Launcher;
+
+/// A plan that was recorded again.
+#[derive(Clone, Debug, Serialize)]
+pub struct RefreshOutcome {
+    /// The installation.
+    pub name: Stored,
+    /// Bytes that the new plan reads.
+    pub bytes: u64,
+    /// Predicted duration of a cold start with it, in seconds; 0 if unknown.
+    pub predicted_start_seconds: f64,
+    /// Whether the places were written again, because what they are made from has changed, or they were gone.
+    pub places_written: bool,
+    /// What the user has to do now, as commands.
+    pub afterwards: Vec<String>,
+}
+
+/// Records the program again, and replaces the plan: a program that starts meanwhile sees the old or the new one.
+///
+/// # Errors
+/// If nothing of this name is installed, it is half-made, or the program cannot be recorded. The old plan is then in use.
+pub fn refresh(
+    name: &OsStr,
+    only_user: bool,
+    replacer: &dyn Replacer,
+    observer: &dyn Observer,
+) -> Result<RefreshOutcome, AppError> {
+    let located = locate(name, only_user)?;
+    let manifest = located.registry.read(name)?.ok_or_else(|| InstallError::NotInstalled { name: name.to_owned() })?;
+    let shown = printable(std::path::Path::new(name));
+    if manifest.state != InstallationState::Installed {
+        return Err(anyhow!("cannot refresh `{shown}`: it is half-made"))
+            .hint(|| super::registries::command(name, "--repair", located.directories.scope));
+    }
+    if !manifest.body.has_plan {
+        return Err(anyhow!("`{shown}` has no plan to be recorded")).hint(|| "`coldstart installed` says what it has");
+    }
+    // Before the long part.
+    let directory = located.registry.directory();
+    access(directory, Access::WRITE_OK)
+        .map_err(|errno| InstallError::io("write to", directory)(errno.into()))
+        .hint(|| format!("use `{}`", super::registries::command(name, "--refresh", located.directories.scope)))?;
+    let command = command(&manifest);
+    let options = launch_options(&manifest)?;
+    observer.note(&format!("recording a start of {command}"));
+    let recorder =
+        PlanRecorder { command: &command, options: &options, strategy: strategy(&manifest), make_cold: true };
+    let recorded = record_as(&recorder, manifest.body.recording.exact)
+        .map_err(|error| error.within(format!("cannot refresh `{shown}`")))?;
+    for note in &recorded.notes {
+        observer.note(note);
+    }
+    let bytes = recorded.plan.to_bytes().context("cannot write the new plan")?;
+    let mut outcome = RefreshOutcome {
+        name: Stored::new(name),
+        bytes: recorded.plan.steps.iter().filter_map(|step| step.pages).map(|pages| pages.length()).sum(),
+        predicted_start_seconds: recorded.plan.summary.predicted_start.as_secs_f64(),
+        places_written: false,
+        afterwards: Vec::new(),
+    };
+    if needs_new_places(&manifest) {
+        let request = request(name, &located, manifest, bytes, replacer)?;
+        let installed = install(&request, observer)?;
+        outcome.places_written = true;
+        outcome.afterwards = installed.places.into_iter().filter_map(|place| place.afterwards).collect();
+    } else {
+        update_plan(&located.registry, name, &bytes, now(), env!("CARGO_PKG_VERSION"))?;
+    }
+    Ok(outcome)
+}
+
+fn command(manifest: &Manifest) -> CommandLine {
+    let program = &manifest.body.program;
+    CommandLine {
+        program: program.path.word().to_owned(),
+        arguments: program.arguments.iter().map(|word| word.word().to_owned()).collect(),
+    }
+}
+
+/// The options of the recorded start. A working directory that is gone is ours.
+fn launch_options(manifest: &Manifest) -> Result<LaunchOptions, AppError> {
+    let recording = &manifest.body.recording;
+    let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).context("a time in the manifest is not one");
+    let ready: Readiness = recording.ready.parse().context("cannot use the readiness in the manifest")?;
+    let waiting =
+        Waiting { ready, time_limit: seconds(recording.time_limit_seconds)?, grace: seconds(recording.grace_seconds)? };
+    let input = recording.input.as_ref().map(|input| input.path().to_owned());
+    let directory = manifest.body.program.working_directory.path();
+    let working_directory = directory.is_dir().then(|| directory.to_owned());
+    let options = Launching { waiting, input, show_output: false }.options()?;
+    Ok(LaunchOptions { working_directory, ..options })
+}
+
+fn strategy(manifest: &Manifest) -> Option<Strategy> {
+    match manifest.body.recording.strategy.as_deref() {
+        Some("blocking") => Some(Strategy::Blocking),
+        Some("concurrent") => Some(Strategy::Concurrent),
+        _ => None,
+    }
+}
+
+/// Whether a place is gone, or made from something that has changed, or from a launcher that is gone.
+fn needs_new_places(manifest: &Manifest) -> bool {
+    let sources = manifest.body.places.iter().flat_map(|place| &place.sources);
+    let is_there = manifest.files().all(|file| matches!(file.state(), FileState::Ours | FileState::Edited));
+    !(is_there && manifest.body.launcher.file.path().is_file() && { sources }.all(|source| source.is_unchanged()))
+}
+
+/// The installation as it was asked for, with the new plan.
+fn request<'a>(
+    name: &OsStr,
+    located: &Located,
+    manifest: Manifest,
+    plan: Vec<u8>,
+    replacer: &'a dyn Replacer,
+) -> Result<InstallRequest<'a>, AppError> {
+    let program = command(&manifest);
+    let body = manifest.body;
+    let places = body.places.iter().map(|place| PlaceChoice::parse(place.place.word()));
+    let places = places.collect::<Result<Vec<_>, InstallError>>()?;
+    let file: PathBuf = body.launcher.file.path().to_owned();
+    let launcher = match file.is_file() {
+        true => Launcher {
+            name: printable(&file),
+            words: body.launcher.words.iter().map(|word| word.word().to_owned()).collect(),
+            file,
+        },
+        false => Launcher::installed()?,
+    };
+    Ok(InstallRequest {
+        program,
+        name: Some(name.to_owned()),
+        plan: Some(PlanToInstall::Bytes(plan)),
+        launcher,
+        places,
+        directories: located.directories.clone(),
+        recording: body.recording,
+        working_directory: body.program.working_directory.path().to_owned(),
+        fixes: body.fixes,
+        changed_files: body.changed_files,
+        replacer,
+    })
+}

@@ -1,0 +1,71 @@
+//! `coldstart installed`: list, refresh, undo and repair installations.
+
+mod words;
+
+use std::ffi::OsStr;
+
+use coldstart_app::install::{Health, LIST_SCHEMA, RepairOutcome, list, refresh, repair, uninstall};
+use coldstart_install::NoReplacer;
+use serde::Serialize;
+
+use crate::args::installed::InstalledArgs;
+use crate::commands::observer::Terminal;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{self, json};
+
+pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, CliError> {
+    match &args.name {
+        Some(name) if args.refresh => run_refresh(args, name),
+        Some(name) if args.uninstall => run_uninstall(args, name),
+        name if args.repair => run_repair(args, name.as_deref()),
+        name => run_list(args, name.as_deref()),
+    }
+}
+
+fn run_list(args: &InstalledArgs, name: Option<&OsStr>) -> Result<Exit, CliError> {
+    let listing = list(name, args.user, &NoReplacer)?;
+    match args.json {
+        true => json::print(LIST_SCHEMA, &listing)?,
+        false if name.is_some() => output::print(&words::details(&listing))?,
+        false => output::print(&words::table(&listing))?,
+    }
+    Ok(if listing.health() == Health::Fresh { Exit::Done } else { Exit::No })
+}
+
+fn run_refresh(args: &InstalledArgs, name: &OsStr) -> Result<Exit, CliError> {
+    let outcome = refresh(name, args.user, &NoReplacer, &Terminal)?;
+    match args.json {
+        true => json::print("coldstart.installed-refresh/1", &outcome)?,
+        false => output::print(&words::refreshed(&outcome))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn run_uninstall(args: &InstalledArgs, name: &OsStr) -> Result<Exit, CliError> {
+    let outcome = uninstall(name, args.user, args.force, &NoReplacer)?;
+    match args.json {
+        true => json::print("coldstart.installed-uninstall/1", &outcome)?,
+        false => output::print(&words::undone(&outcome))?,
+    }
+    Ok(if outcome.complete { Exit::Done } else { Exit::No })
+}
+
+fn run_repair(args: &InstalledArgs, name: Option<&OsStr>) -> Result<Exit, CliError> {
+    #[derive(Serialize)]
+    struct Repairs<'a> {
+        repairs: &'a [RepairOutcome],
+    }
+    let repairs = repair(name, args.user, &NoReplacer)?;
+    match args.json {
+        true => json::print("coldstart.installed-repair/1", &Repairs { repairs: &repairs })?,
+        false => output::print(&words::repaired(&repairs))?,
+    }
+    let has_failed = repairs.iter().any(|repair| repair.error.is_some());
+    let is_complete = repairs.iter().filter_map(|repair| repair.undone.as_ref()).all(|undone| undone.complete);
+    Ok(match (has_failed, is_complete) {
+        (true, _) => Exit::Broken,
+        (false, true) => Exit::Done,
+        (false, false) => Exit::No,
+    })
+}

@@ -1,0 +1,157 @@
+//! The words and tables of `coldstart installed`.
+
+use std::path::Path;
+
+use coldstart_app::install::{Health, InstallationReport, Listing, RefreshOutcome, RepairOutcome, UndoOutcome};
+use coldstart_install::{FileState, Scope, Stored};
+use coldstart_profile::shell_command;
+
+use crate::output::path::printable;
+use crate::output::size;
+use crate::output::table::{Align, Table};
+use crate::output::text::{cut_end, escaped, fact, list};
+
+fn health(health: Health) -> &'static str {
+    match health {
+        Health::Fresh => "fresh",
+        Health::Stale => "stale",
+        Health::Broken => "broken",
+    }
+}
+
+fn scope(scope: Scope) -> &'static str {
+    match scope {
+        Scope::System => "all users",
+        Scope::User => "this user",
+    }
+}
+
+fn shown(path: &Stored) -> String {
+    printable(path.path())
+}
+
+/// A row for each installation.
+pub(super) fn table(listing: &Listing) -> String {
+    if listing.installations.is_empty() {
+        return "nothing is installed\n".to_owned();
+    }
+    let columns = ["name", "state", "for", "places", "next step"];
+    let mut table = Table::new(&columns.map(|name| (name, Align::Left)));
+    let mut steps = Vec::new();
+    for report in &listing.installations {
+        let places: Vec<String> = report.places.iter().map(|place| kind(&place.place)).collect();
+        table.row(vec![
+            shown(&report.name),
+            health(report.health).to_owned(),
+            scope(report.scope).to_owned(),
+            places.join(", "),
+            String::new(),
+        ]);
+        steps.push(escaped(report.next_step.as_deref().unwrap_or("-")));
+    }
+    table.fit_last_column(|row, room| steps.get(row).map(|step| cut_end(step, room)).unwrap_or_default());
+    let mut text = table.render();
+    for report in &listing.installations {
+        if let Some(first) = report.reasons.first() {
+            text.push_str(&list(&shown(&report.name), &escaped(first)));
+        }
+    }
+    text
+}
+
+/// `unit` of `unit=a.service`.
+fn kind(place: &Stored) -> String {
+    let text = shown(place);
+    text.split('=').next().unwrap_or_default().to_owned()
+}
+
+/// Everything about one installation.
+pub(super) fn details(listing: &Listing) -> String {
+    listing.installations.iter().map(one).collect()
+}
+
+fn one(report: &InstallationReport) -> String {
+    let mut text = format!("{}: {}, for {}\n", shown(&report.name), health(report.health), scope(report.scope));
+    if let Some(program) = &report.program {
+        let words = std::iter::once(program).chain(&report.arguments).map(Stored::word);
+        text.push_str(&list("program", &escaped(&shell_command(words))));
+    }
+    text.push_str(&fact("fixes", &escaped(&report.fixes.join(", "))));
+    for place in &report.places {
+        for (path, state) in &place.files {
+            let state = match state {
+                FileState::Ours => "",
+                FileState::Before => " (not as installed)",
+                FileState::Missing => " (gone)",
+                FileState::Edited => " (edited)",
+            };
+            text.push_str(&list(&kind(&place.place), &format!("{}{state}", shown(path))));
+        }
+    }
+    for reason in &report.reasons {
+        text.push_str(&list("why", &escaped(reason)));
+    }
+    for file in report.stale_files.iter().take(10) {
+        text.push_str(&list("changed", &format!("{}: {}", shown(&file.path), escaped(&file.reason))));
+    }
+    text + &list("next", &escaped(report.next_step.as_deref().unwrap_or_default()))
+}
+
+pub(super) fn refreshed(outcome: &RefreshOutcome) -> String {
+    let mut text = format!("recorded {} again: the plan reads {}", shown(&outcome.name), size::bytes(outcome.bytes));
+    if outcome.predicted_start_seconds > 0.0 {
+        text.push_str(&format!(", {:.3} s predicted for a cold start", outcome.predicted_start_seconds));
+    }
+    text.push('\n');
+    if outcome.places_written {
+        text.push_str("its places were written again\n");
+    }
+    text + &commands(&outcome.afterwards)
+}
+
+pub(super) fn undone(outcome: &UndoOutcome) -> String {
+    let name = shown(&outcome.name);
+    let mut text = match outcome.complete {
+        true => format!("{name} is uninstalled\n"),
+        false => format!("{name} is only partly uninstalled: edited files were kept, and may start it\n"),
+    };
+    for path in &outcome.restored {
+        text.push_str(&list("undone", &shown(path)));
+    }
+    for path in &outcome.edited {
+        text.push_str(&list("edited", &shown(path)));
+    }
+    for path in &outcome.foreign {
+        text.push_str(&list("kept", &format!("{}, which is not ours any more", shown(path))));
+    }
+    if !outcome.complete {
+        text.push_str(&list("next", "save the edits, then repeat the command with --force"));
+    }
+    text + &commands(&outcome.afterwards)
+}
+
+pub(super) fn repaired(repairs: &[RepairOutcome]) -> String {
+    if repairs.is_empty() {
+        return "nothing to repair\n".to_owned();
+    }
+    let line = |repair: &RepairOutcome| {
+        let name = shown(&repair.name);
+        match (&repair.error, &repair.undone, repair.repaired) {
+            (Some(error), _, _) => format!("{name}: cannot be repaired: {}\n", escaped(error)),
+            (None, Some(undone), "rolled-back") => {
+                format!("{name}: its interrupted installation was undone\n{}", self::undone(undone))
+            }
+            (None, Some(undone), _) => {
+                format!("{name}: its interrupted removal was completed\n{}", self::undone(undone))
+            }
+            (None, None, "whole") => format!("{name}: is complete, nothing to repair\n"),
+            (None, None, _) => format!("{name}: what was left of it was removed\n"),
+        }
+    };
+    repairs.iter().map(line).collect()
+}
+
+/// Commands that the user has to run now.
+pub(super) fn commands(commands: &[String]) -> String {
+    commands.iter().map(|command| format!("run now: {}\n", printable(Path::new(command)))).collect()
+}

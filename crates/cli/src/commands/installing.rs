@@ -1,0 +1,76 @@
+//! Installing a plan, for every verb that does.
+
+use coldstart_app::install::{InstallOutcome, InstallRequest, PlanToInstall, install, parse_places, places_for};
+use coldstart_app::launching::Waiting;
+use coldstart_app::speedup::Launcher;
+use coldstart_install::{FixInUse, NoReplacer, RecordingFacts, Stored};
+use coldstart_launch::CommandLine;
+
+use crate::args::installing::InstallArgs;
+use crate::commands::observer::Terminal;
+use crate::error::CliError;
+use crate::output::path::printable;
+use crate::output::text::list;
+
+/// What is needed to record a plan again.
+pub(crate) fn recording(
+    waiting: &Waiting,
+    input: Option<&std::path::Path>,
+    strategy: Option<&str>,
+    exact: bool,
+) -> Result<RecordingFacts, CliError> {
+    let input = input.map(std::path::absolute).transpose()?;
+    Ok(RecordingFacts {
+        ready: waiting.ready.to_string(),
+        input: input.map(|path| Stored::from(path.as_path())),
+        time_limit_seconds: waiting.time_limit.as_secs_f64(),
+        grace_seconds: waiting.grace.as_secs_f64(),
+        strategy: strategy.map(str::to_owned),
+        exact,
+    })
+}
+
+/// Installs a plan as the arguments say.
+pub(crate) fn install_plan(
+    args: &InstallArgs,
+    program: CommandLine,
+    plan: PlanToInstall,
+    recording: RecordingFacts,
+    fixes: Vec<FixInUse>,
+) -> Result<InstallOutcome, CliError> {
+    let request = InstallRequest {
+        program,
+        name: args.name.clone(),
+        plan: Some(plan),
+        launcher: Launcher::installed()?,
+        places: parse_places(&args.places)?,
+        directories: places_for(args.user)?,
+        recording,
+        working_directory: std::env::current_dir()?,
+        fixes,
+        changed_files: Vec::new(),
+        replacer: &NoReplacer,
+    };
+    install(&request, &Terminal)
+}
+
+/// The outcome in a few lines.
+pub(crate) fn in_words(outcome: &InstallOutcome) -> String {
+    let mut text = format!("installed {}\n", printable(outcome.program.path()));
+    for place in &outcome.places {
+        text.push_str(&list("place", &place.summary));
+    }
+    let user = if outcome.scope == coldstart_install::Scope::User && is_root() { " --user" } else { "" };
+    let undo = coldstart_app::command::of_ours("installed", [outcome.name.word()]);
+    text.push_str(&list("undo", &format!("`{undo}{user} --uninstall`")));
+    for place in &outcome.places {
+        if let Some(command) = &place.afterwards {
+            text.push_str(&format!("run now: {}\n", printable(std::path::Path::new(command))));
+        }
+    }
+    text
+}
+
+fn is_root() -> bool {
+    coldstart_app::install::is_root()
+}

@@ -1,0 +1,28 @@
+//! `coldstart prefetch install`: an existing plan where people start the program.
+
+use coldstart_app::install::{PlanToInstall, SCHEMA};
+use coldstart_install::FixInUse;
+
+use crate::args::prefetch::{InstallPlanArgs, StrategyChoice};
+use crate::commands::installing::{in_words, install_plan, recording};
+use crate::commands::launching::{command_line, waiting};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{self, json};
+
+pub(super) fn run(args: &InstallPlanArgs) -> Result<Exit, CliError> {
+    let strategy = match args.planning.strategy {
+        StrategyChoice::Auto => None,
+        StrategyChoice::Blocking => Some("blocking"),
+        StrategyChoice::Concurrent => Some("concurrent"),
+    };
+    let recording = recording(&waiting(&args.waiting), args.input.as_deref(), strategy, args.exact)?;
+    let fixes = vec![FixInUse { fix: "prefetch".to_owned(), before_seconds: None, after_seconds: None }];
+    let plan = PlanToInstall::File(args.plan.clone());
+    let outcome = install_plan(&args.installing, command_line(&args.program), plan, recording, fixes)?;
+    match args.json {
+        true => json::print(SCHEMA, &outcome)?,
+        false => output::print(&in_words(&outcome))?,
+    }
+    Ok(Exit::Done)
+}

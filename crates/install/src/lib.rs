@@ -1,0 +1,37 @@
+//! Fixes installed where people start programs: wrappers, desktop entries, units, module files, container images.
+//!
+//! | step | file |
+//! |---|---|
+//! | which directories belong to the system, and which to a user | `directories.rs` |
+//! | what would be written where, for each kind of place | `place/` |
+//! | the record of an installation; paths in it that are not text | `manifest.rs`, `stored.rs` |
+//! | all installations of a system or a user; one writer at a time | `registry.rs`, `lock.rs` |
+//! | one file: what stands there, its backup, writing and restoring it | `file/` |
+//! | install, undo, repair: the order in which files are written | `transaction.rs` |
+//! | files that are replaced by another crate | `replacer.rs` |
+//!
+//! Not obvious: the record is written before anything else, with the digests of what will be written and of what stands there.
+//! So whoever finds a half-made installation knows of every file whether it is ours, the original, or somebody's edit.
+
+mod directories;
+mod error;
+mod file;
+mod lock;
+mod manifest;
+pub mod place;
+mod registry;
+mod replacer;
+mod stored;
+mod transaction;
+
+pub use directories::{Directories, Environment, Scope};
+pub use error::InstallError;
+pub use file::{Before, FileState, PlannedFile, WrittenFile};
+pub use manifest::{
+    ChangedFile, FixInUse, InstallationState, LauncherRecord, Manifest, NewManifest, PlaceRecord, ProgramRecord,
+    RecordingFacts, SCHEMA, Source,
+};
+pub use registry::{Found, Installation, MANIFEST, PLAN, Registry, STARTER};
+pub use replacer::{NoReplacer, ReplacedState, Replacer};
+pub use stored::Stored;
+pub use transaction::{Draft, DraftPlace, Repaired, Undone, install, repair, uninstall, update_plan};

@@ -1,0 +1,341 @@
+//! Install, undo, repair: the order in which files are written.
+//!
+//! Each write is whole or not at all, and flushed before the next. Install: the manifest as `installing`, copies of what stands
+//! at the places, the plan and the starter, replaced files, the places, the manifest as `installed`. Undo: the manifest as
+//! `uninstalling`, then the same backwards, the manifest last. So a place is only there while what it starts is there, and
+//! each intermediate state names every file that may have been touched.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use coldstart_output::remove_leftovers;
+
+use crate::error::InstallError;
+use crate::file::{
+    FileState, PlannedFile, back_up, create_directories, is_marked, prepare, read_regular, remove_empty, restore,
+    sha256, write, write_new,
+};
+use crate::manifest::{InstallationState, Manifest, NewManifest, PlaceRecord, SCHEMA, Source};
+use crate::registry::{Installation, Registry};
+use crate::replacer::Replacer;
+use crate::stored::Stored;
+
+/// A place as planned.
+#[derive(Clone, Debug, Default)]
+pub struct DraftPlace {
+    /// As it was asked for.
+    pub place: std::ffi::OsString,
+    /// The files to be written.
+    pub files: Vec<PlannedFile>,
+    /// The files that they were made from.
+    pub sources: Vec<PathBuf>,
+    /// What the user has to do after the place is written or undone.
+    pub afterwards: Option<String>,
+}
+
+/// An installation as planned. `body.places` is filled in by [`install`].
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// All but places.
+    pub body: NewManifest,
+    /// The plan; `None` if only files are replaced.
+    pub plan: Option<Vec<u8>>,
+    /// The script that places start the program with, and other files within the installation's own directory.
+    pub own_files: Vec<PlannedFile>,
+    /// The places.
+    pub places: Vec<DraftPlace>,
+}
+
+/// What became of the files of an installation that was undone.
+#[derive(Clone, Debug, Default)]
+pub struct Undone {
+    /// Restored or removed.
+    pub restored: Vec<PathBuf>,
+    /// Edited since, and left as they are. They may start the program through us, so the installation stays until they are gone.
+    pub edited: Vec<PathBuf>,
+    /// Replaced since by files that are not ours, and left as they are.
+    pub foreign: Vec<PathBuf>,
+    /// What the user has to do now.
+    pub afterwards: Vec<String>,
+}
+
+impl Undone {
+    /// Whether the installation is gone.
+    pub fn is_complete(&self) -> bool {
+        self.edited.is_empty()
+    }
+}
+
+/// What a repair did to an installation.
+#[derive(Clone, Debug)]
+pub enum Repaired {
+    /// Nothing: it is complete.
+    Whole,
+    /// An interrupted installation was undone.
+    RolledBack(Undone),
+    /// An interrupted removal was completed.
+    Completed(Undone),
+    /// An empty directory was removed.
+    Empty,
+}
+
+/// Installs. An installation of the same program under this name is undone first.
+///
+/// # Errors
+/// If something cannot be written, or belongs to another installation or to somebody else. Then nothing is installed.
+pub fn install(
+    registry: &Registry,
+    name: &OsStr,
+    draft: impl FnOnce(&Installation) -> Result<Draft, InstallError>,
+    replacer: &dyn Replacer,
+    program: &Path,
+) -> Result<Manifest, InstallError> {
+    let installation = registry.installation(name)?;
+    let _lock = registry.lock()?;
+    if let Some(earlier) = registry.read(name)? {
+        let other = earlier.body.program.path.path();
+        if other != program {
+            return Err(InstallError::NameInUse { name: name.to_owned(), program: other.to_owned() });
+        }
+        let undone = undo(&installation, earlier, replacer, false)?;
+        if let Some(path) = undone.edited.into_iter().next() {
+            return Err(InstallError::Refused {
+                place: format!("`{}`", coldstart_profile::printable(&path)),
+                reason: "it was edited after the earlier installation wrote it".to_owned(),
+                hint: Some("move it away, or remove it with `coldstart installed NAME --uninstall --force`".to_owned()),
+            });
+        }
+    }
+    let draft = draft(&installation)?;
+    let manifest = planned(registry, name, &draft)?;
+    create_directories(&[installation.directory().to_owned()])?;
+    let written = installation.write_manifest(&manifest).and_then(|()| put(&installation, &draft, &manifest, replacer));
+    match written {
+        Ok(()) => {
+            let manifest = Manifest { state: InstallationState::Installed, ..manifest };
+            installation.write_manifest(&manifest)?;
+            Ok(manifest)
+        }
+        Err(error) => {
+            // As after a kill. If this fails, too, a repair will find it.
+            let _ = undo(&installation, manifest, replacer, false);
+            Err(error)
+        }
+    }
+}
+
+/// The manifest, with what stands at each path now.
+fn planned(registry: &Registry, name: &OsStr, draft: &Draft) -> Result<Manifest, InstallError> {
+    let mut owners: HashMap<PathBuf, std::ffi::OsString> = HashMap::new();
+    for found in registry.list()? {
+        for file in found.manifest.iter().filter_map(|manifest| manifest.as_ref().ok()).flat_map(Manifest::files) {
+            owners.insert(file.path.path().to_owned(), found.name.clone());
+        }
+    }
+    let mut places = Vec::new();
+    let mut number = 0_usize;
+    for place in &draft.places {
+        let mut files = Vec::new();
+        for planned in &place.files {
+            if let Some(owner) = owners.get(&planned.path) {
+                return Err(InstallError::PlaceInUse { path: planned.path.clone(), name: owner.clone() });
+            }
+            owners.insert(planned.path.clone(), name.to_owned());
+            files.push(prepare(planned, number.to_string())?);
+            number = number.saturating_add(1);
+        }
+        let mut sources = Vec::new();
+        for path in &place.sources {
+            let bytes = read_source(path)?;
+            sources.push(Source { path: Stored::from(path.as_path()), sha256: sha256(&bytes) });
+        }
+        let (place, afterwards) = (Stored::new(place.place.clone()), place.afterwards.clone());
+        places.push(PlaceRecord { place, files, sources, afterwards });
+    }
+    let body = NewManifest { places, has_plan: draft.plan.is_some(), ..draft.body.clone() };
+    let (schema, name) = (SCHEMA.to_owned(), Stored::new(name));
+    Ok(Manifest { schema, name, state: InstallationState::Installing, body })
+}
+
+/// A source may be a link, as units often are.
+fn read_source(path: &Path) -> Result<Vec<u8>, InstallError> {
+    let real = path.canonicalize().map_err(InstallError::io("read", path))?;
+    read_regular(&real).map_err(InstallError::io("read", path))
+}
+
+/// Writes everything between the two manifests.
+fn put(
+    installation: &Installation,
+    draft: &Draft,
+    manifest: &Manifest,
+    replacer: &dyn Replacer,
+) -> Result<(), InstallError> {
+    for file in manifest.files() {
+        back_up(file, &installation.backups())?;
+    }
+    if let Some(plan) = &draft.plan {
+        write_new(&installation.plan(), plan, 0o644)?;
+    }
+    for file in &draft.own_files {
+        if let Some(directory) = file.path.parent().filter(|directory| *directory != installation.directory()) {
+            create_directories(&[directory.to_owned()])?;
+        }
+        write_new(&file.path, &file.bytes, file.mode)?;
+    }
+    for file in &manifest.body.changed_files {
+        replacer.replace(file)?;
+    }
+    let planned = draft.places.iter().flat_map(|place| &place.files);
+    for (file, planned) in manifest.files().zip(planned) {
+        write(file, &planned.bytes)?;
+    }
+    Ok(())
+}
+
+/// Undoes an installation: what stood at each place is restored byte for byte. Edited files stay, and with them the
+/// installation, unless `force`.
+///
+/// # Errors
+/// If there is none of this name, or something cannot be restored; it can then be repeated.
+pub fn uninstall(
+    registry: &Registry,
+    name: &OsStr,
+    replacer: &dyn Replacer,
+    force: bool,
+) -> Result<Undone, InstallError> {
+    let installation = registry.installation(name)?;
+    if !installation.directory().exists() {
+        return Err(InstallError::NotInstalled { name: name.to_owned() });
+    }
+    let _lock = registry.lock()?;
+    let Some(manifest) = registry.read(name)? else {
+        return Err(InstallError::NotInstalled { name: name.to_owned() });
+    };
+    undo(&installation, manifest, replacer, force)
+}
+
+fn undo(
+    installation: &Installation,
+    manifest: Manifest,
+    replacer: &dyn Replacer,
+    force: bool,
+) -> Result<Undone, InstallError> {
+    // Undoing from `installing` leads to the same end. On a full disk, too, it must be possible to remove something.
+    let manifest = match manifest.state {
+        InstallationState::Installing => manifest,
+        InstallationState::Installed | InstallationState::Uninstalling => {
+            let manifest = Manifest { state: InstallationState::Uninstalling, ..manifest };
+            match installation.write_manifest(&manifest) {
+                Err(InstallError::Io { source, .. }) if source.kind() == std::io::ErrorKind::StorageFull => {}
+                written => written?,
+            }
+            manifest
+        }
+    };
+    let mut undone = Undone::default();
+    for place in manifest.body.places.iter().rev() {
+        for file in place.files.iter().rev() {
+            match restore(file, &installation.backups(), force)? {
+                FileState::Edited if !force => {
+                    let is_ours = read_regular(file.path.path()).is_ok_and(|bytes| is_marked(&bytes));
+                    let list = if is_ours { &mut undone.edited } else { &mut undone.foreign };
+                    list.push(file.path.path().to_owned());
+                }
+                FileState::Ours | FileState::Edited => undone.restored.push(file.path.path().to_owned()),
+                FileState::Before | FileState::Missing => {}
+            }
+        }
+        undone.afterwards.extend(place.afterwards.clone().filter(|command| !undone.afterwards.contains(command)));
+    }
+    for file in manifest.body.changed_files.iter().rev() {
+        replacer.restore(file)?;
+        undone.restored.push(file.path.path().to_owned());
+    }
+    if undone.edited.is_empty() {
+        remove_own_files(installation)?;
+        return Ok(undone);
+    }
+    // The edited files may still start the program through our starter, so that stays, and they stay recorded.
+    let mut left = manifest;
+    for place in &mut left.body.places {
+        place.files.retain(|file| undone.edited.contains(&file.path.path().to_owned()));
+    }
+    left.body.places.retain(|place| !place.files.is_empty());
+    left.body.changed_files.clear();
+    installation.write_manifest(&Manifest { state: InstallationState::Installed, ..left })?;
+    Ok(undone)
+}
+
+/// Removes the installation's directory, the manifest last.
+fn remove_own_files(installation: &Installation) -> Result<(), InstallError> {
+    for directory in [installation.backups(), installation.wrappers()] {
+        match std::fs::remove_dir_all(&directory) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(InstallError::io("remove", &directory)(error));
+            }
+            _ => {}
+        }
+    }
+    for file in [installation.starter(), installation.plan(), installation.manifest()] {
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(InstallError::io("remove", &file)(error));
+            }
+            _ => {}
+        }
+    }
+    let _ = remove_leftovers(installation.directory());
+    remove_empty(installation.directory());
+    Ok(())
+}
+
+/// Undoes an interrupted installation, and completes an interrupted removal.
+///
+/// # Errors
+/// If there is none of this name, its manifest cannot be read, or something cannot be restored.
+pub fn repair(registry: &Registry, name: &OsStr, replacer: &dyn Replacer) -> Result<Repaired, InstallError> {
+    let installation = registry.installation(name)?;
+    if !installation.directory().exists() {
+        return Err(InstallError::NotInstalled { name: name.to_owned() });
+    }
+    let _lock = registry.lock()?;
+    let Some(manifest) = registry.read(name)? else {
+        remove_own_files(&installation)?;
+        return Ok(Repaired::Empty);
+    };
+    let _ = remove_leftovers(installation.directory());
+    Ok(match manifest.state {
+        InstallationState::Installed => Repaired::Whole,
+        InstallationState::Installing => Repaired::RolledBack(undo(&installation, manifest, replacer, false)?),
+        InstallationState::Uninstalling => Repaired::Completed(undo(&installation, manifest, replacer, false)?),
+    })
+}
+
+/// Replaces the plan of an installation. Programs that start meanwhile see the old or the new one.
+///
+/// # Errors
+/// If there is none of this name, it is half-made, or the plan cannot be written.
+pub fn update_plan(
+    registry: &Registry,
+    name: &OsStr,
+    plan: &[u8],
+    recorded_at: i64,
+    coldstart: &str,
+) -> Result<Manifest, InstallError> {
+    let installation = registry.installation(name)?;
+    if !installation.directory().exists() {
+        return Err(InstallError::NotInstalled { name: name.to_owned() });
+    }
+    let _lock = registry.lock()?;
+    let mut manifest = registry.read(name)?.ok_or_else(|| InstallError::NotInstalled { name: name.to_owned() })?;
+    if manifest.state != InstallationState::Installed {
+        let reason = "it is half-made".to_owned();
+        return Err(InstallError::Manifest { path: installation.manifest(), reason });
+    }
+    write_new(&installation.plan(), plan, 0o644)?;
+    manifest.body.recorded_at = recorded_at;
+    manifest.body.coldstart = coldstart.to_owned();
+    installation.write_manifest(&manifest)?;
+    Ok(manifest)
+}
