@@ -228,13 +228,29 @@ impl Replacement {
     }
 
     /// Keeps other coldstarts, and dpkg where it is concerned, away.
-    fn lock(&self) -> Result<(File, Option<dpkg::Lock>), PackageError> {
+    fn lock(&self) -> Result<Locks, PackageError> {
         std::fs::create_dir_all(&self.records).map_err(PackageError::io("create", &self.records))?;
         let own = File::open(&self.records).map_err(PackageError::io("open", &self.records))?;
         flock(&own, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| PackageError::Locked(self.records.clone()))?;
-        let of_dpkg = self.record.diverted.then(|| dpkg::Lock::take(&self.root)).transpose()?;
-        Ok((own, of_dpkg))
+        let mut locks = Locks { own, _of_dpkg: None };
+        if self.record.diverted {
+            locks._of_dpkg = Some(dpkg::Lock::take(&self.root)?);
+        }
+        Ok(locks)
+    }
+}
+
+/// The locks, until it is dropped.
+struct Locks {
+    own: File,
+    _of_dpkg: Option<dpkg::Lock>,
+}
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that another thread is just starting has the descriptor until it runs its program.
+        let _ = flock(&self.own, FlockOperation::Unlock);
     }
 }
 

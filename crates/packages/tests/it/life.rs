@@ -25,6 +25,7 @@ fn one(system: &System) -> Replacement {
     all.remove(0)
 }
 
+#[track_caller]
 fn leaves_nothing(system: &System) {
     assert_eq!(system.diversions(), "");
     assert!(system.names("/usr/lib").iter().all(|name| !name.contains("coldstart")), "{:?}", system.names("/usr/lib"));
@@ -84,6 +85,8 @@ fn a_package_that_is_gone_leaves_nothing() {
 fn a_package_that_moves_its_file_takes_it_back() {
     let Some(system) = System::new() else { return };
     let outside = FILE.strip_prefix("/usr").unwrap();
+    // Else dpkg would remove `/lib` itself with the last package that has something in it.
+    system.install(&system.package("base", "1.0", "/lib/base", b""));
     system.install(&system.package("answer", "1.0", outside, b"1.0"));
     let replacement = replace(&system, b"changed");
     assert_eq!(system.diversions().lines().count(), 1);
@@ -105,6 +108,15 @@ fn a_file_of_no_package_is_kept_beside() {
     replacement.undo(&mut |_| {}).unwrap();
     assert_eq!(system.read(FILE), "own");
     leaves_nothing(&system);
+}
+
+/// Ends the loops of other threads, also when this one fails.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A program that is started in a loop finds its library at every instant, and a file that is read in a loop is always whole.
@@ -142,6 +154,7 @@ fn the_library_is_there_at_every_instant() {
                 start();
             }
         });
+        let ending = Ending(&done);
         for version in [1, 0, 1] {
             let mut replacement = replace(&system, &libraries[2]);
             start();
@@ -149,7 +162,7 @@ fn the_library_is_there_at_every_instant() {
             replacement.refresh(&system.beside("changed", &libraries[2]), &mut |_| {}).unwrap();
             replacement.undo(&mut |_| {}).unwrap();
         }
-        done.store(true, Ordering::Relaxed);
+        drop(ending);
         assert!(reader.join().unwrap() > 0);
         starter.join().unwrap();
     });

@@ -69,7 +69,7 @@ impl System {
         );
         std::fs::write(tree.join("DEBIAN/control"), control).unwrap();
         let digest = succeed(Command::new("md5sum").arg("--").arg(&path));
-        let line = [digest[..32].as_bytes(), b"  ", &file.as_ref().as_bytes()[1..], b"\n"].concat();
+        let line = [&digest.as_bytes()[..32], b"  ", &file.as_ref().as_bytes()[1..], b"\n"].concat();
         std::fs::write(tree.join("DEBIAN/md5sums"), line).unwrap();
         let package = self.directory.path().join(format!("{name}_{version}.deb"));
         succeed(Command::new("dpkg-deb").args(["--root-owner-group", "-Znone", "--build"]).arg(&tree).arg(&package));
