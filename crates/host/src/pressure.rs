@@ -29,7 +29,9 @@ mod tests {
     fn the_share_of_some_is_read() {
         let text = b"some avg10=1.25 avg60=0.00 avg300=0.00 total=7\nfull avg10=3.00 avg60=0.00 avg300=0.00 total=7\n";
         assert_eq!(some_of_10_seconds(text), Some(1.25));
-        for text in [&b""[..], b"full avg10=3.00", b"some avg60=1", b"some avg10=nan", b"some avg10=-1", b"some avg10=101"] {
+        for text in
+            [&b""[..], b"full avg10=3.00", b"some avg60=1", b"some avg10=nan", b"some avg10=-1", b"some avg10=101"]
+        {
             assert_eq!(some_of_10_seconds(text), None, "{text:?}");
         }
     }
