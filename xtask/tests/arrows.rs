@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-profile", &[]),
     ("coldstart-elf", &[]),
     ("coldstart-output", &["coldstart-host"]),
+    ("coldstart-packages", &["coldstart-output"]),
     ("coldstart-loader", &["coldstart-host", "coldstart-elf"]),
     ("coldstart-inspect", &["coldstart-elf", "coldstart-loader"]),
     (

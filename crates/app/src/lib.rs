@@ -29,6 +29,7 @@ pub mod text;
 pub mod trace;
 pub mod unbind;
 pub mod unpack;
+pub mod upkeep;
 pub mod verify;
 pub mod view;
 pub mod writing;

@@ -12,6 +12,8 @@ pub mod descriptor;
 pub mod kernel;
 pub mod machine;
 pub mod mounts;
+pub mod power;
+pub mod pressure;
 pub mod process;
 pub mod rights;
 pub mod script_line;

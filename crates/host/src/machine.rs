@@ -33,6 +33,8 @@ pub fn is_intel(processors: &[u8]) -> bool {
 pub struct Memory {
     /// All memory that the kernel can use.
     pub total: Option<u64>,
+    /// Memory for new programs without swapping, as the kernel estimates it.
+    pub available: Option<u64>,
     /// Page cache that can be read again from disk: without shared memory and tmpfs.
     pub page_cache: Option<u64>,
     /// All swap.
@@ -53,6 +55,7 @@ impl Memory {
         let cached = bytes("Cached").zip(bytes("Buffers")).map(|(cached, buffers)| cached.saturating_add(buffers));
         Self {
             total: bytes("MemTotal"),
+            available: bytes("MemAvailable"),
             page_cache: cached.map(|cached| cached.saturating_sub(bytes("Shmem").unwrap_or(0))),
             swap_total: bytes("SwapTotal"),
             swap_free: bytes("SwapFree"),

@@ -16,6 +16,7 @@ mod guarded_ranges;
 pub mod guardian;
 pub mod held_pages;
 pub mod huge_pages;
+pub mod idle_priority;
 mod kept_descriptors;
 pub mod memory_group;
 pub mod mincore;

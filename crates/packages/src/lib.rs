@@ -1,0 +1,22 @@
+//! Files that belong to packages: who owns a file, and how to replace it so that the package manager agrees.
+//!
+//! | step | file |
+//! |---|---|
+//! | the owner of a file, and what has changed since it was recorded | `owner.rs` |
+//! | dpkg's answers: owners, versions, diversions, its lock | `dpkg.rs` |
+//! | rpm and pacman, recognised by their databases | `other_managers.rs` |
+//! | a replaced file: planned, applied, refreshed, undone, repaired | `replacement/` |
+//!
+//! Not obvious: `dpkg-divert --rename` first moves the file away and leaves a gap until its new content is there; a program that
+//! starts in that instant misses its library. Here the original gets its second name by a hard link, dpkg is told without any
+//! renaming, and one rename puts the new file over the old one.
+
+mod dpkg;
+mod error;
+mod other_managers;
+mod owner;
+mod replacement;
+
+pub use error::PackageError;
+pub use owner::{Owner, Ownership, owner_of, what_changed};
+pub use replacement::{Condition, Repaired, Replacement, Step, recorded, repair};
