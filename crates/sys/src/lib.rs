@@ -20,6 +20,7 @@ mod kept_descriptors;
 pub mod memory_group;
 pub mod mincore;
 pub mod named_file;
+pub mod own_program;
 pub mod process_mark;
 pub mod stop_filter;
 pub mod syscall_observer;
