@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use coldstart_prefetch::replay_beside;
 use coldstart_sys::become_program::become_program;
+use coldstart_sys::own_program::ask_for_own_program;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
     if separator != "--" || program.is_empty() {
         return usage();
     }
+    ask_for_own_program();
     if let Err(reason) = replay_beside(Path::new(&plan)) {
         say(&format!("coldstart: started without prefetch: {reason}"));
     }

@@ -1,7 +1,8 @@
 //! Chooses between two plans for the same start: that of the cached pages, and that of the pages really used.
 //!
 //! Fewer pages are not always the better plan. Where reading over a gap costs less than another request, both read nearly
-//! the same; so both are planned for the device, and their predictions decide.
+//! the same; so both are planned for the device, and their predictions decide. Not obvious: predictions are often equal,
+//! because a replay beside the program is predicted to be hidden behind its computing. Then the bytes decide.
 
 use std::time::Duration;
 
@@ -48,6 +49,11 @@ impl Forecast {
         let (a, b) = (self.predicted.as_secs_f64(), other.predicted.as_secs_f64());
         (a - b).abs() <= a.max(b) * EQUAL_WITHIN
     }
+
+    /// Whether it saves enough bytes to be preferred if the predictions are equal.
+    pub fn reads_clearly_less_than(&self, other: &Self) -> bool {
+        self.bytes as f64 <= other.bytes as f64 * (1.0 - WORTHWHILE_SAVING)
+    }
 }
 
 /// The chosen plan, and both predictions.
@@ -64,14 +70,23 @@ pub struct Choice {
 /// Predictions that differ by less than this share count as equal, because of the model's accuracy.
 const EQUAL_WITHIN: f64 = 0.01;
 
-/// Chooses the plan with the shorter predicted start; if equal, that of the cached pages, which covers pages that another start may
-/// use: the model has no cost for missing pages.
+/// Of two plans with equal predictions the used pages are better if they save at least this share of the bytes: they take less of
+/// the link and of memory, and what the program lacks waits behind less that it never uses. Figures:
+/// `docs/decisions/0028-a-faster-replay.md`.
+const WORTHWHILE_SAVING: f64 = 0.1;
+
+/// Chooses the plan with the shorter predicted start; if equal, that of the used pages where it reads clearly less, otherwise that
+/// of the cached pages, which covers pages that another start may use: the model has no cost for missing pages.
 pub fn choose_plan(
     (cached, cached_set): (PrefetchPlan, &WorkingSet),
     (used, used_set): (PrefetchPlan, &WorkingSet),
 ) -> (PrefetchPlan, Choice) {
     let (of_cached, of_used) = (Forecast::of(&cached, cached_set), Forecast::of(&used, used_set));
-    let is_used_better = !of_used.takes_as_long_as(&of_cached) && of_used.predicted < of_cached.predicted;
+    let is_used_better = if of_used.takes_as_long_as(&of_cached) {
+        of_used.reads_clearly_less_than(&of_cached)
+    } else {
+        of_used.predicted < of_cached.predicted
+    };
     let (plan, taken) = if is_used_better { (used, PlannedPages::Used) } else { (cached, PlannedPages::Cached) };
     (plan, Choice { taken, cached: of_cached, used: of_used })
 }
@@ -102,9 +117,13 @@ mod tests {
 
     /// All 16,384 pages were cached, and runs of `count` at each `step`th page were used.
     fn choose(step: u64, count: u64, device: PlannedDevice) -> (PrefetchPlan, Choice) {
+        choose_with(step, count, device, Duration::from_millis(10))
+    }
+
+    fn choose_with(step: u64, count: u64, device: PlannedDevice, hot: Duration) -> (PrefetchPlan, Choice) {
         let (cached, used) = (working_set(32, 32), working_set(step, count));
         let plan = |working_set| {
-            let hot_start = Some(Duration::from_millis(10));
+            let hot_start = Some(hot);
             plan_prefetch(&PlanInput { working_set, device, hot_start, recorded_at: 0, strategy: None })
         };
         choose_plan((plan(&cached), &cached), (plan(&used), &used))
@@ -139,6 +158,13 @@ mod tests {
         // Far apart they are skipped.
         let (_, choice) = choose(1000, 1, disk());
         assert_eq!((choice.taken, choice.used.bytes), (PlannedPages::Used, 16 * 4096));
+    }
+
+    #[test]
+    fn of_plans_hidden_behind_the_same_computing_the_one_with_fewer_bytes_is_taken() {
+        let (_, choice) = choose_with(50, 1, network(), Duration::from_secs(3));
+        assert!(choice.used.takes_as_long_as(&choice.cached), "{choice:?}");
+        assert_eq!(choice.taken, PlannedPages::Used);
     }
 
     #[test]

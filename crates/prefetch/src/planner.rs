@@ -116,7 +116,8 @@ fn blocking_steps(input: &PlanInput<'_>, targets: &mut Targets<'_>) -> Vec<Step>
     steps
 }
 
-/// Names and pages together in order of first use.
+/// Metadata blocks first, in one batch: opening a file takes up to four of them, each found by the one before. Then names and pages
+/// together in order of first use.
 fn concurrent_steps(input: &PlanInput<'_>, targets: &mut Targets<'_>) -> Vec<Step> {
     let in_flight = input.device.bandwidth as f64 * (input.device.latency * WINDOW_LATENCIES).as_secs_f64();
     let window_bytes = (in_flight as u64).max(SMALLEST_WINDOW_BYTES);
@@ -129,7 +130,13 @@ fn concurrent_steps(input: &PlanInput<'_>, targets: &mut Targets<'_>) -> Vec<Ste
     }
     let window_of = |at: Duration| window_starts.partition_point(|&start| start <= at).saturating_sub(1) as u32;
     steps.extend(targets.name_steps(window_of));
-    steps.sort_by_key(|step| (step.window, step.first_use));
+    let is_metadata = |step: &Step| {
+        targets.list.get(step.target as usize).is_some_and(|target| target.kind == TargetKind::BlockDevice)
+    };
+    for step in steps.iter_mut().filter(|step| is_metadata(step)) {
+        step.window = 0;
+    }
+    steps.sort_by_key(|step| (step.window, !is_metadata(step), step.first_use));
     steps
 }
 
@@ -249,5 +256,50 @@ fn place(file: &FileUse, page: u64) -> (Option<u64>, u64) {
             (Some(extent.physical + (offset - extent.file_offset)), end.max(page + 1))
         }
         None => (None, run_end.max(page + 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coldstart_profile::{FileIdentity, NameUse, PageRange, Touched};
+
+    fn file(path: &str, kind: FileKind, pages: u64, at: u64) -> FileUse {
+        let at = Duration::from_millis(at);
+        FileUse {
+            path: path.into(),
+            kind,
+            identity: FileIdentity { size: 64 << 20, modified: 0 },
+            device: 1,
+            touched: PageRange::new(7, pages).map(|range| Touched { range, at }).into_iter().collect(),
+            extents: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn beside_the_program_metadata_comes_first_and_all_else_in_order_of_first_use() {
+        let name = NameUse { path: "/n".into(), kind: NameKind::Found, at: Duration::from_millis(3) };
+        let set = WorkingSet {
+            files: vec![
+                file("/a", FileKind::Regular, 500, 1),
+                file("/dev/d", FileKind::BlockDevice, 2, 9),
+                file("/b", FileKind::Regular, 5, 5),
+            ],
+            names: vec![name],
+            duration: Duration::from_secs(1),
+            ..WorkingSet::default()
+        };
+        let latency = Duration::from_millis(1);
+        let plan = plan_prefetch(&PlanInput {
+            working_set: &set,
+            device: PlannedDevice { latency, bandwidth: 250_000_000, parallel: 32, seeks: false },
+            hot_start: None,
+            recorded_at: 0,
+            strategy: Some(Strategy::Concurrent),
+        });
+        let mut order: Vec<u32> = plan.steps.iter().map(|step| step.target).collect();
+        order.dedup();
+        assert_eq!(order, [1, 0, 3, 2], "device, /a, the name, /b: {:?}", plan.steps);
+        assert!(plan.steps.is_sorted_by_key(|step| step.window));
     }
 }

@@ -21,6 +21,7 @@ mod kept_descriptors;
 pub mod memory_group;
 pub mod mincore;
 pub mod named_file;
+pub mod own_program;
 pub mod private_mounts;
 pub mod process_mark;
 pub mod settled;

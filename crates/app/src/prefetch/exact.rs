@@ -266,7 +266,8 @@ impl ChoiceSummary {
 /// Why one of the two plans was chosen.
 pub fn why(choice: &Choice) -> String {
     match (choice.taken, choice.used.takes_as_long_as(&choice.cached)) {
-        (PlannedPages::Used, _) => "the used pages alone are predicted to be faster",
+        (PlannedPages::Used, false) => "the used pages alone are predicted to be faster",
+        (PlannedPages::Used, true) => "both are predicted to be as fast, and the used pages alone are fewer bytes",
         (PlannedPages::Cached, false) => "the cached pages are predicted to be faster, used or not",
         (PlannedPages::Cached, true) => {
             "both are predicted to be as fast, and the next start may use more than this one"

@@ -191,7 +191,7 @@ learn its files, these are evicted, and it is started again; the order of pages 
 
 What comes into the cache at a start is more than the program uses, because the kernel reads around each page. With --exact \
 the start is traced, a plan of the used pages is weighed against one of the cached pages on this device, and the one with \
-the shorter predicted start is written.
+the shorter predicted start is written; if both are predicted to be as fast, the used pages where they are clearly fewer bytes.
 
 Examples:
   coldstart prefetch record -- soffice --headless --convert-to pdf letter.odt
