@@ -51,6 +51,8 @@ pub(super) enum Benchmark {
     SearchStore,
     /// The same cold, on a network disk
     SearchStoreNetwork,
+    /// The same with prefetch plans: plain, bound, planned, both
+    SearchStorePlan,
     /// `coldstart resolve` against ldd
     SearchResolve,
     /// `coldstart trace` with phases and pages, against programs alone
@@ -103,6 +105,7 @@ impl Benchmark {
                 | Self::LauncherHot
                 | Self::Selective
                 | Self::SearchStoreNetwork
+                | Self::SearchStorePlan
         )
     }
 }

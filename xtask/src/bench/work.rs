@@ -25,7 +25,11 @@ impl Benchmark {
             Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
             Self::PagecacheSaved => pagecache_saved::TOOLS,
             Self::Readiness => readiness::TOOLS,
-            Self::SearchSynthetic | Self::SearchDlopen | Self::SearchStore | Self::SearchStoreNetwork => search::TOOLS,
+            Self::SearchSynthetic
+            | Self::SearchDlopen
+            | Self::SearchStore
+            | Self::SearchStoreNetwork
+            | Self::SearchStorePlan => search::TOOLS,
             Self::SearchResolve => search::RESOLVE_TOOLS,
             Self::TracePages | Self::TraceFunctions | Self::TraceFile | Self::ViewPage => trace::TOOLS,
             _ => FOR_BENCHMARKS,
@@ -51,6 +55,7 @@ impl Benchmark {
             Self::SearchDlopen => search::dlopen::measure(workshop, record),
             Self::SearchStore => search::store::measure(workshop, record),
             Self::SearchStoreNetwork => search::network::measure(workshop, record),
+            Self::SearchStorePlan => search::plans::measure(workshop, record),
             Self::SearchResolve => search::resolve::measure(workshop, record),
             Self::TracePages => trace::pages::measure(workshop, record),
             Self::TraceFunctions => trace::functions::measure(workshop, record),
@@ -82,6 +87,7 @@ impl Benchmark {
             Self::SearchDlopen => search::dlopen::figures(record),
             Self::SearchStore => search::store::figures(record),
             Self::SearchStoreNetwork => search::network::figures(record),
+            Self::SearchStorePlan => search::plans::figures(record),
             Self::SearchResolve => search::resolve::figures(record),
             Self::TracePages => trace::pages::figures(record),
             Self::TraceFunctions => trace::functions::figures(record),
@@ -119,6 +125,7 @@ impl Benchmark {
             | Self::SearchDlopen
             | Self::SearchStore
             | Self::SearchStoreNetwork
+            | Self::SearchStorePlan
             | Self::SearchResolve
             | Self::TracePages
             | Self::TraceFunctions
@@ -152,6 +159,7 @@ mod tests {
                 Benchmark::SearchDlopen,
                 Benchmark::SearchStore,
                 Benchmark::SearchStoreNetwork,
+                Benchmark::SearchStorePlan,
                 Benchmark::SearchResolve,
                 Benchmark::TracePages,
                 Benchmark::TraceFunctions,
