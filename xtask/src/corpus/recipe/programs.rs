@@ -25,8 +25,8 @@ impl Recipe {
                 "/tmp/a.dom",
             ),
             Start::new("javac -d /tmp /root/A.java", "/tmp/A.class"),
-            Start::new("clang++-14 -c -o /tmp/a.o /root/a.cc", "/tmp/a.o"),
-            Start::new("gdb -batch -ex 'break main' -ex 'save breakpoints /tmp/a.gdb' /usr/bin/python3", "/tmp/a.gdb"),
+            Start::new("clang++-14 -std=c++17 -c -o /tmp/a.o /root/a.cc", "/tmp/a.o"),
+            Start::new("gdb -batch -ex 'break Py_BytesMain' -ex 'save breakpoints /tmp/a.gdb' /usr/bin/python3", "/tmp/a.gdb"),
             Start::new("python3 /root/a.py", "/tmp/a.npy"),
             // The second time the cluster is there; it must be, for the server to start on it.
             Start::new(
