@@ -120,11 +120,13 @@ fn starts(
     arguments: &[String],
 ) -> Result<Value> {
     let mut arguments = arguments.to_vec();
+    let variable = format!("DISPLAY={}", display.name);
+    // A program without a window must not find a display: Firefox would look for a graphics card there for seconds.
+    let mut command = bed.inside(subject.words);
     if subject.has_window {
         arguments.extend(["--ready".to_owned(), format!("window:{}", display.name)]);
+        command = bed.inside(&[&["env", &variable], subject.words].concat());
     }
-    let variable = format!("DISPLAY={}", display.name);
-    let command = bed.inside(&[&["env", &variable], subject.words].concat());
     let measurement = workshop.measure(&arguments, &[], &command)?;
     let counted = measurement["summaries"].as_array().is_some_and(|all| all.iter().any(|one| one["counted"] != 0));
     ensure!(counted, "{} did not become ready", subject.name);
