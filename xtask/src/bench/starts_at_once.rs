@@ -156,7 +156,6 @@ pub(super) fn figures(record: &Record) -> Result<Vec<Figure>> {
 impl OfProgram {
     fn figures(&self) -> Vec<Figure> {
         let mut figures = Vec::new();
-        let one_plain = median(&self.values(0, 1, |one| one.bytes as f64));
         for (way, name) in WAYS.iter().enumerate() {
             for starts in [1, AT_ONCE] {
                 let what = format!("{}, {name}, {starts} at once", self.program);
@@ -175,10 +174,8 @@ impl OfProgram {
             }
             let all = median(&self.values(way, AT_ONCE, |one| one.bytes as f64));
             let one = median(&self.values(way, 1, |one| one.bytes as f64));
-            // A plan that reads less than a plain start must not be blamed for what the others then read for themselves.
-            let set = one.zip(one_plain).map(|(one, plain)| one.max(plain));
-            let ratio = all.zip(set).map(|(all, set)| all / set);
-            let what = format!("{}, {name}: bytes of {AT_ONCE} at once / one working set", self.program);
+            let ratio = all.zip(one).map(|(all, one)| all / one);
+            let what = format!("{}, {name}: bytes of {AT_ONCE} at once / of one", self.program);
             figures.push(Figure::new(what, Unit::Times, Asked::AtMost(OF_ONE), ratio));
         }
         figures

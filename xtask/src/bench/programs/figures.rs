@@ -81,8 +81,8 @@ impl Case {
         of_bed.slower += usize::from(is_slower);
         let median = |command, state| measurement.summary(command, state).and_then(|summary| summary.median);
         let limit = median(PLAIN, State::Hot).map(|hot| hot.max(self.transfer().unwrap_or(0.0)));
-        figures.push(Figure::new(format!("{name}: bytes used"), Unit::Megabytes, Asked::Nothing, self.used()));
-        figures.push(Figure::new(format!("{name}: limit"), Unit::Seconds, Asked::Nothing, limit));
+        let used = self.used().map_or_else(String::new, |used| format!(" ({:.1} MB used)", used / 1e6));
+        figures.push(Figure::new(format!("{name}: limit{used}"), Unit::Seconds, Asked::Nothing, limit));
         if let Some((exact, limit)) = median(EXACT, State::Cold).zip(limit) {
             let (of_limit, of_allowed) = (exact / limit, exact / (OF_LIMIT * limit + BESIDE_LIMIT));
             of_bed.of_limit.push(of_limit);
@@ -151,9 +151,9 @@ mod tests {
         record.add("cases", json!([case("net", &[1.2, 1.2]), failed, case("disk", &[1.0, 1.0])]));
         let figures = figures(&record).unwrap();
         let find = |what: &str| figures.iter().find(|figure| figure.what == what).unwrap();
-        assert_eq!(find("a, net: limit").value, Some(1.0));
+        assert_eq!(find("a, net: limit (250.0 MB used)").value, Some(1.0));
         assert_eq!(find("a, net: exact plan, cold / limit").value, Some(1.2));
-        assert_eq!(find("a, disk: limit").value, Some(0.8));
+        assert_eq!(find("a, disk: limit (250.0 MB used)").value, Some(0.8));
         let allowed = find("net, median of 1 programs: exact plan, cold / (1.25 x limit + 60 ms)");
         assert_eq!(allowed.is_met(), Some(true));
         assert_eq!(find("b, net: not measured: no   such").is_met(), Some(false));
