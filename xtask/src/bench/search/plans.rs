@@ -5,7 +5,7 @@
 //!
 //! Not obvious: the plan of both is recorded of the bound program, which opens its libraries under other names.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
@@ -110,7 +110,7 @@ fn record_plan(workshop: &Workshop, start: &Start, planning: Planning, plan: &Pa
     workshop.runner.json(&command, &[0])
 }
 
-fn planned(launcher: &Path, plan: &PathBuf, start: &Start) -> Vec<String> {
+fn planned(launcher: &Path, plan: &Path, start: &Start) -> Vec<String> {
     [vec![text(launcher), text(plan), "--".to_owned()], start.command()].concat()
 }
 

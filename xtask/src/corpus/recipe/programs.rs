@@ -2,11 +2,6 @@
 
 use super::{Document, Recipe, Start};
 
-const SOURCE_C: &str = "#include <iostream>\n#include <map>\n#include <string>\n\nint main() {\n    std::map<std::string, int> counts;\n    for (std::string word; std::cin >> word;) ++counts[word];\n    for (auto const &[word, count] : counts) std::cout << word << ' ' << count << '\\n';\n}\n";
-const SOURCE_JAVA: &str = "import java.util.*;\n\npublic class A {\n    public static void main(String[] words) {\n        Map<String, Integer> counts = new TreeMap<>();\n        for (String word : words) counts.merge(word, 1, Integer::sum);\n        System.out.println(counts);\n    }\n}\n";
-const SCRIPT: &str =
-    "import numpy\n\nm = numpy.random.default_rng(1).random((50, 50))\nnumpy.save('/tmp/a.npy', numpy.linalg.inv(m))\n";
-
 impl Recipe {
     /// The office image's programs and six more.
     pub(super) fn programs() -> Self {
@@ -14,9 +9,9 @@ impl Recipe {
         let packages = ["chromium", "openjdk-17-jdk-headless", "clang-14", "gdb", "postgresql-15", "python3-numpy"];
         recipe.packages.extend(packages.map(String::from));
         recipe.documents.extend([
-            Document::new("/root/a.cc", SOURCE_C),
-            Document::new("/root/A.java", SOURCE_JAVA),
-            Document::new("/root/a.py", SCRIPT),
+            Document::new("/root/a.cc", include_str!("../../../corpus/a.cc")),
+            Document::new("/root/A.java", include_str!("../../../corpus/A.java")),
+            Document::new("/root/a.py", include_str!("../../../corpus/a.py")),
         ]);
         recipe.starts.extend([
             Start::new(
