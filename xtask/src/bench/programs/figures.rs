@@ -70,6 +70,7 @@ impl Case {
         let mut is_slower = false;
         for (state, shown) in [(State::Cold, "cold"), (State::Hot, "hot")] {
             for (command, way) in WAYS.iter().enumerate() {
+                let way = if command == EXACT { self.exact_way() } else { way };
                 let summary = measurement.summary(command, state);
                 let mut figure = Figure::of_summary(format!("{name}: {way}, {shown}"), Asked::Nothing, summary);
                 let comparison = measurement.comparison(command, state);
@@ -91,6 +92,12 @@ impl Case {
             figures.push(Figure::new(what, Unit::Times, Asked::Nothing, Some(of_limit)));
         }
         Ok(figures)
+    }
+
+    /// `--exact` takes the cached pages where that is predicted to be faster.
+    fn exact_way(&self) -> &'static str {
+        let taken = self.result["recorded"]["exact"]["choice"]["taken"].as_str();
+        if taken == Some("cached") { "exact plan (took the cached pages)" } else { "exact plan" }
     }
 
     /// Bytes of the pages that the program used.

@@ -16,6 +16,7 @@ use super::super::figure::{Asked, Figure, Unit};
 use super::super::measurement::{Measurement, Paired, State};
 use super::super::record::Record;
 use super::super::runner::words;
+use super::super::statistics::{median, range};
 use super::super::workshop::{Workshop, text};
 use super::binding::{Bound, Mode, bind};
 use super::network::with_store;
@@ -34,6 +35,9 @@ const VARIANTS: [(&str, Subject, Option<Planning>); 6] = [
 ];
 /// Which variant is judged against which: both together against each alone, by each kind of plan.
 const JUDGED: [(usize, [usize; 2]); 2] = [(3, [1, 2]), (5, [1, 4])];
+
+/// Their major number (`Documentation/admin-guide/devices.txt`).
+const LOOP_DEVICES: u32 = 7;
 
 #[derive(Clone, Copy)]
 enum Subject {
@@ -125,6 +129,12 @@ pub(in crate::bench) fn figures(record: &Record) -> Result<Vec<Figure>> {
             figures.push(figure);
         }
     }
+    for (command, (name, ..)) in VARIANTS.iter().enumerate() {
+        let reads = reads(record, command);
+        let what = format!("{name}: reads of the network disk, cold");
+        let figure = Figure::new(what, Unit::Count, Asked::Nothing, median(&reads));
+        figures.push(Figure { count: reads.len(), range: range(&reads), ..figure });
+    }
     for (both, alone) in JUDGED {
         for other in alone {
             let Paired { ratio, pairs } = measurement.ratio(both, other, State::Cold);
@@ -134,6 +144,21 @@ pub(in crate::bench) fn figures(record: &Record) -> Result<Vec<Figure>> {
         }
     }
     Ok(figures)
+}
+
+/// Reads of the bed's own device in each cold start of a command that counts.
+fn reads(record: &Record, command: usize) -> Vec<f64> {
+    let device = record.bed.as_ref().and_then(|bed| bed["device"].as_str()?.strip_prefix("/dev/loop"));
+    let Some(number) = device.map(|minor| format!("{LOOP_DEVICES}:{minor}")) else { return Vec::new() };
+    let samples = record.part("measurement").ok().and_then(|part| part["samples"].as_array());
+    let counted = samples.into_iter().flatten().filter(|sample| {
+        sample["command"] == command && sample["state"] == "cold" && sample["used"]["use"] == "counted"
+    });
+    let of_bed = |sample: &Value| {
+        let devices = sample["devices"].as_array()?;
+        devices.iter().find(|device| device["device"] == *number)?["requests"].as_f64()
+    };
+    counted.filter_map(of_bed).collect()
 }
 
 #[cfg(test)]
@@ -147,7 +172,10 @@ mod tests {
         let mut record = Record::begin(Benchmark::SearchStorePlan, "2025-01-02", 2).unwrap();
         let times: [&[f64]; 6] = [&[4.0, 4.1], &[2.0, 2.1], &[1.0, 1.1], &[0.8, 0.9], &[0.9, 0.9], &[1.0, 1.0]];
         record.add("measurement", sample("cold", &times));
+        record.bed = Some(json!({"device": "/dev/loop0"}));
         let figures = figures(&record).unwrap();
+        let reads = figures.iter().find(|figure| figure.what == "bound: reads of the network disk, cold").unwrap();
+        assert_eq!((reads.value, reads.count), (Some(5.0), 2));
         let verdicts: Vec<_> = figures.iter().filter_map(Figure::is_met).collect();
         assert_eq!(verdicts, [true, true, true, false]);
         assert_eq!(figures.last().unwrap().what, "bound, exact plan / exact plan, cold");
