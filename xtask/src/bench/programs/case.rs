@@ -9,6 +9,9 @@ use super::super::start::{COLDSTART, SMALL_LAUNCHER};
 use super::super::workshop::Workshop;
 use super::list::Started;
 
+/// Seconds after which a start counts as failed.
+const TIME_LIMIT: &str = "60";
+
 /// The plans of a program, on the bed.
 pub(in crate::bench) struct Plans {
     /// Of the pages that came into the cache, seen from inside.
@@ -60,7 +63,7 @@ pub(in crate::bench) fn planned(bed: &Bed<'_>, program: &Started, plan: &str) ->
 }
 
 fn ready(program: &Started, mut arguments: Vec<String>) -> Vec<String> {
-    arguments.extend(words(["--ready", program.ready]));
+    arguments.extend(words(["--ready", program.ready, "--time-limit", TIME_LIMIT]));
     arguments
 }
 

@@ -26,19 +26,16 @@ const BEDS: [(BedKind, &str); 2] = [(BedKind::Net, "net"), (BedKind::Disk, "disk
 pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     let mut cases = Vec::new();
     for (kind, name) in BEDS {
-        with_collection(workshop, kind, Collection::Programs, |bed| {
+        let measured = with_collection(workshop, kind, Collection::Programs, |bed| {
             record.bed.get_or_insert_with(|| bed.status.clone());
-            install_launchers(bed, workshop)?;
-            for program in &list::all() {
-                eprintln!("bench: programs: {} on {name}", program.name);
-                cases.push(json!({
-                    "bed": name, "program": program.name,
-                    "bandwidth_mb": bed.status["parameters"]["bandwidth_mb"],
-                    "result": result_of(workshop, bed, program, record.runs)?,
-                }));
-            }
-            Ok(())
-        })?;
+            on_bed(workshop, bed, name, record.runs, &mut cases)
+        });
+        match measured {
+            Err(error) if workshop.runner.is_interrupted() || cases.is_empty() => return Err(error),
+            // What was measured before is worth keeping.
+            Err(error) => cases.push(failed(name, "the disk", &error)),
+            Ok(()) => {}
+        }
     }
     record.add("cases", cases.into());
     record
@@ -46,14 +43,25 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     Ok(())
 }
 
-/// What came of one program. An error ends the series only when we are interrupted.
-fn result_of(workshop: &Workshop, bed: &Bed<'_>, program: &Started, runs: u32) -> Result<Value> {
-    match case::measure(workshop, bed, program, runs) {
-        Err(error) if workshop.runner.is_interrupted() => Err(error),
-        Err(error) => {
-            eprintln!("bench: programs: {}: {error:#}", program.name);
-            Ok(json!({"error": format!("{error:#}")}))
-        }
-        Ok(result) => Ok(result),
+/// Measures all programs on one disk.
+fn on_bed(workshop: &Workshop, bed: &Bed<'_>, name: &str, runs: u32, cases: &mut Vec<Value>) -> Result<()> {
+    install_launchers(bed, workshop)?;
+    for program in &list::all() {
+        eprintln!("bench: programs: {} on {name}", program.name);
+        cases.push(match case::measure(workshop, bed, program, runs) {
+            Err(error) if workshop.runner.is_interrupted() => return Err(error),
+            Err(error) => failed(name, program.name, &error),
+            Ok(result) => json!({
+                "bed": name, "program": program.name, "bandwidth_mb": bed.status["parameters"]["bandwidth_mb"],
+                "result": result,
+            }),
+        });
     }
+    Ok(())
+}
+
+/// A case without a measurement.
+fn failed(bed: &str, program: &str, error: &anyhow::Error) -> Value {
+    eprintln!("bench: programs: {program} on {bed}: {error:#}");
+    json!({"bed": bed, "program": program, "bandwidth_mb": null, "result": {"error": format!("{error:#}")}})
 }

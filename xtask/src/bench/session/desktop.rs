@@ -49,7 +49,19 @@ impl Display {
     pub(super) fn open(workshop: &Workshop) -> Result<Self> {
         let number = workshop.directory.join("display");
         let output = fs::File::create(&number)?.into_parts().0;
-        let command = words(["Xvfb", "-displayfd", "1", "-screen", "0", "1280x1024x24", "-noreset"]);
+        let command = words([
+            "setpriv",
+            "--pdeathsig",
+            "TERM",
+            "--",
+            "Xvfb",
+            "-displayfd",
+            "1",
+            "-screen",
+            "0",
+            "1280x1024x24",
+            "-noreset",
+        ]);
         let server = plain_command(&command)?.stdin(Stdio::null()).stdout(output).stderr(Stdio::null()).spawn();
         let mut server = Ended(server.context("cannot start Xvfb")?);
         let deadline = Instant::now() + PATIENCE;
@@ -77,8 +89,9 @@ impl Desktop {
         bed.flush()?;
         workshop.runner.run(&words(["sysctl", "-q", "vm.drop_caches=3"]))?;
         let variable = format!("DISPLAY={}", display.name);
-        // Qt draws without a graphics card; and everything ends with the first process of the namespace.
-        let mut command = words(["unshare", "--pid", "--fork", "--kill-child", "--"]);
+        // Qt draws without a graphics card. Everything ends with the first process of the namespace, and that with us.
+        let mut command =
+            words(["setpriv", "--pdeathsig", "KILL", "--", "unshare", "--pid", "--fork", "--kill-child", "--"]);
         let inside =
             ["env", &variable, "QT_QUICK_BACKEND=software", "dbus-run-session", "--", "sh", "/root/session.sh"];
         command.extend(bed.inside(&[&inside[..], self.programs].concat()));

@@ -30,6 +30,8 @@ pub(super) const TOOLS: &[Tool] = &[
     tool("Xvfb", "xvfb"),
     tool("xkbcomp", "x11-xkb-utils"),
     tool("unshare", "util-linux"),
+    tool("setpriv", "util-linux"),
+    tool("sysctl", "procps"),
 ];
 
 /// The sessions, by the programs that they keep running.
