@@ -13,7 +13,7 @@ use super::super::runner::{plain_command, words};
 use super::super::workshop::{Workshop, text};
 
 /// Reading nothing for so long counts as settled.
-const SETTLED_AFTER: Duration = Duration::from_secs(4);
+const SETTLED_AFTER: Duration = Duration::from_secs(8);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(90);
 /// A session that read less has not come up.
