@@ -1,10 +1,10 @@
-//! The corpus: a Debian system with LibreOffice and Firefox in an ext4 image, for the slow beds.
+//! The corpus: Debian systems with the programs of the benchmarks, each in an ext4 image for the slow beds.
 //!
-//! It is built in stages under `target/corpus/`, each finished before it is noted in `progress.json`, so an interrupted
+//! Each is built in stages under `target/corpus/`, each finished before it is noted in `progress.json`, so an interrupted
 //! build goes on where it stopped. All mounts of the build live in mount namespaces of the child processes, so the
 //! kernel removes them even if the build is killed.
 //!
-//! Not obvious: the two programs are started twice in the tree *before* the image is made. First starts
+//! Not obvious: the programs are started twice in the tree *before* the image is made. First starts
 //! create profiles and caches, and that work is not what the benchmarks are about.
 
 use std::io::ErrorKind;
@@ -21,6 +21,7 @@ mod recipe;
 mod stages;
 
 use chroot::Chroot;
+pub(crate) use recipe::Collection;
 use recipe::Recipe;
 use stages::{Stage, Stages};
 
@@ -30,13 +31,14 @@ pub(crate) struct Corpus {
     pub(crate) image: PathBuf,
 }
 
-/// Builds the corpus under `corpus` in cargo's target directory, or finds it ready.
+/// Builds a collection of the corpus under `corpus` in cargo's target directory, or finds it ready.
 ///
 /// # Errors
 /// When not root, when a tool is missing, when this machine's apt configuration names no mirror of the release, when a
 /// download or an installation fails, or when one of the programs does not produce its output file.
-pub(crate) fn corpus() -> Result<Corpus> {
-    build(&crate::cargo::target_directory()?.join("corpus"), &Recipe::current())
+pub(crate) fn corpus(collection: Collection) -> Result<Corpus> {
+    let home = crate::cargo::target_directory()?.join("corpus").join(collection.directory());
+    build(&home, &Recipe::of(collection))
 }
 
 fn build(home: &Path, recipe: &Recipe) -> Result<Corpus> {

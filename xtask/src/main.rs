@@ -45,8 +45,12 @@ enum Chore {
     Manual { directory: PathBuf },
     /// Build the programs as users get them: optimised, and the small launcher static
     Release,
-    /// Build the Debian image with LibreOffice and Firefox that the slow beds serve (cached; needs root)
-    Corpus,
+    /// Build a Debian image that the slow beds serve (cached; needs root)
+    Corpus {
+        /// Which programs it holds
+        #[arg(value_enum, default_value = "office")]
+        collection: corpus::Collection,
+    },
     /// Measure starts on slow disks, and what the tools themselves take, beside other tools, and record the results
     /// (needs root)
     Bench(bench::BenchArguments),
@@ -73,8 +77,8 @@ fn carry_out(chore: Chore) -> anyhow::Result<()> {
         Chore::Manual { directory } => checks::manual(&directory)?,
         Chore::Release => release::release()?,
         Chore::Compare(arguments) => compare::compare(&arguments)?,
-        Chore::Corpus => {
-            let built = corpus::corpus()?;
+        Chore::Corpus { collection } => {
+            let built = corpus::corpus(collection)?;
             println!("{}", built.image.display());
         }
         Chore::Bench(arguments) => bench::bench(&arguments)?,

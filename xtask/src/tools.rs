@@ -120,6 +120,7 @@ pub(crate) const FOR_BENCHMARKS: &[Tool] = &[
     tool("vmtouch", "vmtouch"),
     tool("debootstrap", "debootstrap"),
     tool("fio", "fio"),
+    tool("sysctl", "procps"),
 ];
 
 /// Installs the packages of tools that are missing, as root on Debian and its kin; elsewhere names them.

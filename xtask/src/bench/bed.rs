@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::program::Program;
 use super::runner::words;
 use super::workshop::{Workshop, text};
+use crate::corpus::Collection;
 
 /// How often it is tried to take a bed down.
 const ATTEMPTS: u32 = 5;
@@ -42,19 +43,27 @@ impl BedKind {
 pub(super) struct Bed<'a> {
     workshop: &'a Workshop,
     /// The mounted image.
-    root: PathBuf,
+    pub(super) root: PathBuf,
     /// What the bed says of itself: kind, model figures, queue settings.
     pub(super) status: Value,
     up: bool,
 }
 
 impl<'a> Bed<'a> {
-    /// Brings a bed up.
+    /// Brings a bed up with an image of the corpus.
     ///
     /// # Errors
     /// When the corpus cannot be built or the bed not be brought up; nothing is left of it then.
-    pub(super) fn raise(workshop: &'a Workshop, kind: BedKind) -> Result<Self> {
-        let image = workshop.image()?;
+    pub(super) fn raise(workshop: &'a Workshop, kind: BedKind, collection: Collection) -> Result<Self> {
+        let image = workshop.image(collection)?;
+        Self::raise_image(workshop, kind, &image)
+    }
+
+    /// Brings a bed up with any ext4 image.
+    ///
+    /// # Errors
+    /// When it cannot be brought up; nothing is left of it then.
+    pub(super) fn raise_image(workshop: &'a Workshop, kind: BedKind, image: &Path) -> Result<Self> {
         let root = workshop.bed_home().join("root");
         // From here on there may be something to take down, even if bringing it up fails.
         let mut bed = Self { workshop, root, status: Value::Null, up: true };
@@ -63,16 +72,21 @@ impl<'a> Bed<'a> {
             "up".into(),
             kind.name().into(),
             "--image".into(),
-            text(&image),
+            text(image),
             "--at".into(),
             text(&bed.root),
             "--home".into(),
             text(&workshop.bed_home()),
         ])?;
-        let status =
-            [text(&workshop.testbed), "status".into(), "--json".into(), "--home".into(), text(&workshop.bed_home())];
-        bed.status = workshop.runner.json(&status, &[0]).context("the bed came up broken")?;
+        bed.status = bed.status_now().context("the bed came up broken")?;
         Ok(bed)
+    }
+
+    /// What the bed says of itself now, with the reads it has served (`served`; a disk of the machine's own counts none).
+    pub(super) fn status_now(&self) -> Result<Value> {
+        let home = text(&self.workshop.bed_home());
+        let status = [text(&self.workshop.testbed), "status".into(), "--json".into(), "--home".into(), home];
+        self.workshop.runner.json(&status, &[0])
     }
 
     /// Takes it down.
@@ -177,9 +191,32 @@ impl Drop for Bed<'_> {
     }
 }
 
-/// Does `work` on a bed. The bed is down afterwards, whatever happened.
+/// Does `work` on a bed with LibreOffice and Firefox. The bed is down afterwards, whatever happened.
 pub(super) fn with_bed<T>(workshop: &Workshop, kind: BedKind, work: impl FnOnce(&Bed<'_>) -> Result<T>) -> Result<T> {
-    let bed = Bed::raise(workshop, kind)?;
+    with_collection(workshop, kind, Collection::Office, work)
+}
+
+/// Does `work` on a bed with a collection of the corpus. The bed is down afterwards, whatever happened.
+pub(super) fn with_collection<T>(
+    workshop: &Workshop,
+    kind: BedKind,
+    collection: Collection,
+    work: impl FnOnce(&Bed<'_>) -> Result<T>,
+) -> Result<T> {
+    finish(Bed::raise(workshop, kind, collection)?, work)
+}
+
+/// Does `work` on a bed with any ext4 image. The bed is down afterwards, whatever happened.
+pub(super) fn with_image<T>(
+    workshop: &Workshop,
+    kind: BedKind,
+    image: &Path,
+    work: impl FnOnce(&Bed<'_>) -> Result<T>,
+) -> Result<T> {
+    finish(Bed::raise_image(workshop, kind, image)?, work)
+}
+
+fn finish<T>(bed: Bed<'_>, work: impl FnOnce(&Bed<'_>) -> Result<T>) -> Result<T> {
     let done = work(&bed);
     match (done, bed.close()) {
         (Ok(value), Ok(())) => Ok(value),

@@ -19,6 +19,12 @@ pub(super) enum Benchmark {
     LibreofficeDisk,
     /// Firefox on this machine's own disk; plan against none
     FirefoxDisk,
+    /// Eight programs on a network disk and on this machine's own; default and exact plans against none
+    Programs,
+    /// A hundred starts of one program at once on a network disk: bytes read, and the time of the last
+    StartsAtOnce,
+    /// Starts after boot into two desktops' sessions
+    Session,
     /// What the launcher costs when there is nothing to read
     LauncherHot,
     /// `coldstart measure` against hyperfine
@@ -51,6 +57,8 @@ pub(super) enum Benchmark {
     SearchStore,
     /// The same cold, on a network disk
     SearchStoreNetwork,
+    /// The same with prefetch plans: plain, bound, planned, both
+    SearchStorePlan,
     /// `coldstart resolve` against ldd
     SearchResolve,
     /// `coldstart trace` with phases and pages, against programs alone
@@ -71,6 +79,7 @@ impl Benchmark {
     /// Counted runs unless others are asked for.
     pub(super) fn default_runs(self) -> u32 {
         match self {
+            Self::Programs | Self::StartsAtOnce | Self::Session => 3,
             Self::LauncherHot => 20,
             Self::Precision => 200,
             Self::SameAgainstSame => 10,
@@ -100,9 +109,13 @@ impl Benchmark {
                 | Self::FirefoxNetwork
                 | Self::LibreofficeDisk
                 | Self::FirefoxDisk
+                | Self::Programs
+                | Self::StartsAtOnce
+                | Self::Session
                 | Self::LauncherHot
                 | Self::Selective
                 | Self::SearchStoreNetwork
+                | Self::SearchStorePlan
         )
     }
 }

@@ -22,6 +22,7 @@ pub(super) struct Measurement {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum State {
     Cold,
+    Boot,
     Selective,
     Hot,
 }

@@ -152,7 +152,7 @@ pub(super) struct Said {
 }
 
 /// A command in the plain environment.
-fn plain_command(words: &[String]) -> Result<Command> {
+pub(super) fn plain_command(words: &[String]) -> Result<Command> {
     let (program, arguments) = words.split_first().context("an empty command")?;
     let mut command = Command::new(program);
     command.args(arguments).env_clear().envs(ENVIRONMENT);

@@ -19,8 +19,8 @@ use super::workshop::Workshop;
 use crate::tools::find;
 
 /// Where the programs under test lie inside the image.
-const COLDSTART: &str = "/usr/local/bin/coldstart";
-const SMALL_LAUNCHER: &str = "/usr/local/bin/coldstart-run";
+pub(super) const COLDSTART: &str = "/usr/local/bin/coldstart";
+pub(super) const SMALL_LAUNCHER: &str = "/usr/local/bin/coldstart-run";
 const VMTOUCH: &str = "/usr/local/bin/vmtouch";
 const READ_WHOLE: &str = "/usr/local/bin/read-whole";
 
@@ -132,6 +132,12 @@ impl StartBenchmark {
     }
 }
 
+/// Puts both launchers on the bed.
+pub(super) fn install_launchers(bed: &Bed<'_>, workshop: &Workshop) -> Result<()> {
+    bed.install(&fs::read(&workshop.coldstart)?, COLDSTART)?;
+    bed.install(&fs::read(&workshop.small_launcher)?, SMALL_LAUNCHER)
+}
+
 /// Has the program do its first-start work, records a plan of it on the bed, and returns the plan's place inside.
 pub(super) fn prepare_plan(
     program: &Program,
@@ -139,8 +145,7 @@ pub(super) fn prepare_plan(
     workshop: &Workshop,
     record: &mut Record,
 ) -> Result<String> {
-    bed.install(&fs::read(&workshop.coldstart)?, COLDSTART)?;
-    bed.install(&fs::read(&workshop.small_launcher)?, SMALL_LAUNCHER)?;
+    install_launchers(bed, workshop)?;
     for _ in 0..2 {
         bed.start(program)?;
     }

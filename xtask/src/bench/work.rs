@@ -11,7 +11,8 @@ use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
     gate, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed,
-    pagecache_saved, precision, readiness, same_against_same, search, selective, trace, view_page,
+    pagecache_saved, precision, programs, readiness, same_against_same, search, selective, session, starts_at_once,
+    trace, view_page,
 };
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
@@ -25,8 +26,13 @@ impl Benchmark {
             Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
             Self::PagecacheSaved => pagecache_saved::TOOLS,
             Self::Readiness => readiness::TOOLS,
-            Self::SearchSynthetic | Self::SearchDlopen | Self::SearchStore | Self::SearchStoreNetwork => search::TOOLS,
+            Self::SearchSynthetic
+            | Self::SearchDlopen
+            | Self::SearchStore
+            | Self::SearchStoreNetwork
+            | Self::SearchStorePlan => search::TOOLS,
             Self::SearchResolve => search::RESOLVE_TOOLS,
+            Self::Session => session::TOOLS,
             Self::TracePages | Self::TraceFunctions | Self::TraceFile | Self::ViewPage => trace::TOOLS,
             _ => FOR_BENCHMARKS,
         }
@@ -35,6 +41,9 @@ impl Benchmark {
     /// Carries it out and puts what was measured into `record`.
     pub(super) fn measure(self, workshop: &Workshop, record: &mut Record) -> Result<()> {
         match self {
+            Self::Programs => programs::measure(workshop, record),
+            Self::StartsAtOnce => starts_at_once::measure(workshop, record),
+            Self::Session => session::measure(workshop, record),
             Self::LauncherHot => launcher_hot::measure(workshop, record),
             Self::Precision => precision::measure(workshop, record),
             Self::SameAgainstSame => same_against_same::measure(workshop, record),
@@ -51,6 +60,7 @@ impl Benchmark {
             Self::SearchDlopen => search::dlopen::measure(workshop, record),
             Self::SearchStore => search::store::measure(workshop, record),
             Self::SearchStoreNetwork => search::network::measure(workshop, record),
+            Self::SearchStorePlan => search::plans::measure(workshop, record),
             Self::SearchResolve => search::resolve::measure(workshop, record),
             Self::TracePages => trace::pages::measure(workshop, record),
             Self::TraceFunctions => trace::functions::measure(workshop, record),
@@ -66,6 +76,9 @@ impl Benchmark {
     /// When the record lacks a part, or a part has another form than expected.
     pub(super) fn figures(self, record: &Record) -> Result<Vec<Figure>> {
         match self {
+            Self::Programs => programs::figures(record),
+            Self::StartsAtOnce => starts_at_once::figures(record),
+            Self::Session => session::figures(record),
             Self::LauncherHot => launcher_hot::figures(record),
             Self::Precision => precision::figures(record),
             Self::SameAgainstSame => same_against_same::figures(record),
@@ -82,6 +95,7 @@ impl Benchmark {
             Self::SearchDlopen => search::dlopen::figures(record),
             Self::SearchStore => search::store::figures(record),
             Self::SearchStoreNetwork => search::network::figures(record),
+            Self::SearchStorePlan => search::plans::figures(record),
             Self::SearchResolve => search::resolve::figures(record),
             Self::TracePages => trace::pages::figures(record),
             Self::TraceFunctions => trace::functions::figures(record),
@@ -103,7 +117,10 @@ impl Benchmark {
             Self::FirefoxNetwork => start(&FIREFOX, BedKind::Net, 2.85, 0.5, 1.25, false),
             Self::LibreofficeDisk => start(&LIBREOFFICE, BedKind::Disk, 1.11, 0.84, 0.94, false),
             Self::FirefoxDisk => start(&FIREFOX, BedKind::Disk, 0.88, 0.5, 0.7, false),
-            Self::LauncherHot
+            Self::Programs
+            | Self::StartsAtOnce
+            | Self::Session
+            | Self::LauncherHot
             | Self::Precision
             | Self::SameAgainstSame
             | Self::Gate
@@ -119,6 +136,7 @@ impl Benchmark {
             | Self::SearchDlopen
             | Self::SearchStore
             | Self::SearchStoreNetwork
+            | Self::SearchStorePlan
             | Self::SearchResolve
             | Self::TracePages
             | Self::TraceFunctions
@@ -136,6 +154,9 @@ mod tests {
     fn every_benchmark_measures_something() {
         for benchmark in Benchmark::all() {
             let others = [
+                Benchmark::Programs,
+                Benchmark::StartsAtOnce,
+                Benchmark::Session,
                 Benchmark::LauncherHot,
                 Benchmark::Precision,
                 Benchmark::SameAgainstSame,
@@ -152,6 +173,7 @@ mod tests {
                 Benchmark::SearchDlopen,
                 Benchmark::SearchStore,
                 Benchmark::SearchStoreNetwork,
+                Benchmark::SearchStorePlan,
                 Benchmark::SearchResolve,
                 Benchmark::TracePages,
                 Benchmark::TraceFunctions,

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::bed::Bed;
 use super::benchmark::Benchmark;
 use super::runner::{Runner, words};
+use crate::corpus::Collection;
 use crate::tools::find;
 
 /// The place where benchmarks are carried out.
@@ -119,9 +120,9 @@ impl Workshop {
         serde_json::from_slice(&bytes).context("hyperfine exported something else than JSON")
     }
 
-    /// The corpus' image, built if need be.
-    pub(super) fn image(&self) -> Result<PathBuf> {
-        let image = crate::corpus::corpus()?.image;
+    /// The image of a collection of the corpus, built if need be.
+    pub(super) fn image(&self, collection: Collection) -> Result<PathBuf> {
+        let image = crate::corpus::corpus(collection)?.image;
         ensure!(image.is_file(), "the corpus has no image at {}", image.display());
         Ok(image)
     }

@@ -1,8 +1,35 @@
-//! What goes into the corpus.
+//! What goes into an image of the corpus.
 //!
 //! The recipe is compared whole with the one an existing image was built from, so every change here rebuilds the image.
+//! Each collection has a file of its own with its packages, documents and first starts.
 
+mod programs;
+mod sessions;
+
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+
+/// An image of the corpus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Collection {
+    /// LibreOffice and Firefox
+    Office,
+    /// The same, and six more programs: a browser, two compilers, a debugger, a database server, python with numpy
+    Programs,
+    /// Two desktops' packages, and programs to start in their sessions
+    Sessions,
+}
+
+impl Collection {
+    /// The directory below the corpus' own, empty for the first.
+    pub(super) fn directory(self) -> &'static str {
+        match self {
+            Self::Office => "",
+            Self::Programs => "programs",
+            Self::Sessions => "sessions",
+        }
+    }
+}
 
 /// Everything that decides what the image holds, apart from the versions the mirror has on the day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,22 +61,29 @@ pub(super) struct Start {
 }
 
 impl Recipe {
-    /// The recipe of this version of the project.
-    pub(super) fn current() -> Self {
-        let document = |path: &str, text: &str| Document { path: path.into(), text: text.into() };
-        let start = |command: &str, output: &str| Start { command: command.into(), output: output.into() };
+    /// The recipe of a collection in this version of the project.
+    pub(super) fn of(collection: Collection) -> Self {
+        match collection {
+            Collection::Office => Self::office(),
+            Collection::Programs => Self::programs(),
+            Collection::Sessions => Self::sessions(),
+        }
+    }
+
+    /// LibreOffice and Firefox, with what they are given.
+    fn office() -> Self {
         Self {
             release: "bookworm".into(),
             // Without a font LibreOffice lays out nothing and Firefox draws boxes.
             packages: ["libreoffice-writer-nogui", "firefox-esr", "fonts-dejavu-core"].map(String::from).into(),
             documents: vec![
-                document("/root/a.txt", include_str!("../../corpus/a.txt")),
-                document("/root/a.html", include_str!("../../corpus/a.html")),
-                document("/root/profile/user.js", include_str!("../../corpus/user.js")),
+                Document::new("/root/a.txt", include_str!("../../corpus/a.txt")),
+                Document::new("/root/a.html", include_str!("../../corpus/a.html")),
+                Document::new("/root/profile/user.js", include_str!("../../corpus/user.js")),
             ],
             starts: vec![
-                start("soffice --headless --convert-to odt --outdir /tmp /root/a.txt", "/tmp/a.odt"),
-                start(
+                Start::new("soffice --headless --convert-to odt --outdir /tmp /root/a.txt", "/tmp/a.odt"),
+                Start::new(
                     "firefox-esr --headless --no-remote --profile /root/profile --screenshot /tmp/s.png \
                      file:///root/a.html",
                     "/tmp/s.png",
@@ -57,5 +91,17 @@ impl Recipe {
             ],
             image_bytes: 6 << 30,
         }
+    }
+}
+
+impl Document {
+    fn new(path: &str, text: &str) -> Self {
+        Self { path: path.into(), text: text.into() }
+    }
+}
+
+impl Start {
+    fn new(command: &str, output: &str) -> Self {
+        Self { command: command.into(), output: output.into() }
     }
 }

@@ -13,6 +13,7 @@ mod calls;
 mod cycles;
 pub(super) mod dlopen;
 pub(super) mod network;
+pub(super) mod plans;
 pub(super) mod resolve;
 mod start;
 pub(super) mod store;

@@ -5,11 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use fs_err as fs;
 use serde_json::Value;
 
-use super::super::bed::Bed;
+use super::super::bed::{Bed, BedKind, with_image};
 use super::super::figure::Figure;
 use super::super::measurement::State;
 use super::super::pack_files::empty_directory;
@@ -28,37 +28,33 @@ const LIMITS: Limits =
 const ROOM: u64 = 256 << 20;
 
 pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
+    with_store(workshop, record, measure_on_bed)
+}
+
+/// Builds the store, makes it a network disk and does `work` there. The disk is gone afterwards, whatever happened.
+pub(super) fn with_store(
+    workshop: &Workshop,
+    record: &mut Record,
+    work: impl FnOnce(&Workshop, &mut Record, &Store, &Bed<'_>) -> Result<()>,
+) -> Result<()> {
     let directory = empty_directory(workshop, "search-network")?;
     let root = workshop.bed_home().join("root");
     let staging = directory.join("image");
     let store = build(workshop, Path::new(PROGRAM), &staging.join("store"), &root.join("store"))?;
     let image = image(workshop, &staging)?;
-    let up = up(workshop, &image, &root, record);
-    let measured = up.and_then(|()| measure_on_bed(workshop, record, &store, &root));
-    let down = Bed::take_down(&workshop.testbed, &workshop.bed_home());
-    match (measured, down) {
-        (Ok(()), Ok(())) => Ok(fs::remove_dir_all(&directory)?),
-        (Err(error), Ok(())) | (Ok(()), Err(error)) => Err(error),
-        (Err(error), Err(left)) => Err(error.context(format!("{left:#}"))),
-    }
+    with_image(workshop, BedKind::Net, &image, |bed| {
+        record.bed = Some(bed.status.clone());
+        work(workshop, record, &store, bed)
+    })?;
+    Ok(fs::remove_dir_all(&directory)?)
 }
 
-fn up(workshop: &Workshop, image: &Path, root: &Path, record: &mut Record) -> Result<()> {
-    let home = text(&workshop.bed_home());
-    let testbed = text(&workshop.testbed);
-    let up = ["up", "net", "--image", &text(image), "--at", &text(root), "--home", &home].map(str::to_owned);
-    workshop.runner.run(&[&[testbed.clone()][..], &up].concat())?;
-    let status = workshop.runner.json(&words([&testbed, "status", "--json", "--home", &home]), &[0]);
-    record.bed = Some(status.context("the bed came up broken")?);
-    Ok(())
-}
-
-fn measure_on_bed(workshop: &Workshop, record: &mut Record, store: &Store, root: &Path) -> Result<()> {
+fn measure_on_bed(workshop: &Workshop, record: &mut Record, store: &Store, bed: &Bed<'_>) -> Result<()> {
     let mut variants = prepare(workshop, &start(store), &[Mode::Soname, Mode::Absolute])?;
     variants.add_patchelf(workshop)?;
     variants.count(workshop, record)?;
     // What binding wrote would otherwise be written beside what is measured.
-    workshop.runner.run(&words(["sync", "--file-system", &text(root)]))?;
+    bed.flush()?;
     variants.time(workshop, record, "cold")?;
     let mut about = vec![Value::from(described(store))];
     about.extend(variants.about());

@@ -175,6 +175,7 @@ pub(super) fn figures_of_times(record: &Record, state: State, limits: Limits) ->
     let measurement = Measurement::from_json(record.part("measurement")?)?;
     let shown = match state {
         State::Cold => "cold",
+        State::Boot => "boot",
         State::Selective => "selective",
         State::Hot => "hot",
     };
