@@ -1,4 +1,4 @@
-// The page of `coldstart speedup`: before against after, what each fix did and how it was proven, and the limit that no fix can pass.
+// The page of `coldstart speedup`: what was tried, the best of it before against after, how it was proven, and the limit of all fixes.
 
 import type { PageHead } from "../data/payload";
 import { bytes } from "../format";
@@ -11,10 +11,13 @@ import { MeasurementPanels, readinessOf } from "./MeasureReport";
 import { ReportFrame } from "./ReportFrame";
 import { labelOf, seconds } from "./measured";
 import { Distributions, Figures } from "./Times";
-import type { Comparison, SpeedupReportData } from "./types";
+import { PlainTable } from "./PlainTable";
+import type { Comparison, LimitedBy, SpeedupReportData, SpeedupStep, Trial } from "./types";
 import { verdictInWords, warningInWords } from "./words";
 
-type Step = SpeedupReportData["fixes"][number];
+const LIMITS: Record<LimitedBy, string> = {
+  computing: "computing", waiting: "waiting for children or timers", bytes: "bytes to read", seeks: "seeks", "single-reads": "single reads",
+};
 
 export function SpeedupReport({ page, report }: { page: PageHead; report: SpeedupReportData }) {
   const { measurement, cold, limit_seconds: limit } = report;
@@ -34,22 +37,27 @@ export function SpeedupReport({ page, report }: { page: PageHead; report: Speedu
       facts={[
         ["Program", measurement.commands[0] && <code>{visible(measurement.commands[0].command_line)}</code>],
         ...readinessOf(measurement),
-        ["Limit of this disk", limit === null ? "not known: no hot run counts" : `${seconds(limit)}: ${bytes(report.bytes)}${mbPerSecond === null ? "" : ` at ${mbPerSecond}`}, then a hot start`],
+        ["Limit", limit === null ? "not known: no hot run counts" : `${seconds(limit)}: a hot start, or the ${bytes(report.bytes)} that a start uses${mbPerSecond === null ? "" : ` at ${mbPerSecond}`}, whichever takes longer`],
+        ["Limited by, before", report.limited_by === null ? null : LIMITS[report.limited_by]],
+        ["Both starts, traced", report.traces && <a href={encodeURIComponent(report.traces.link)}>{visible(report.traces.link)}</a>],
         ["Machine", `${measurement.machine.processor_count} x ${measurement.machine.processor || "processor"}, Linux ${measurement.machine.kernel}`],
       ]}
       panels={[
-        { id: "times", title: "Before and after" }, { id: "ratio", title: "Ratio" }, { id: "fixes", title: "Fixes" }, { id: "causes", title: "Causes" }, { id: "order", title: "Order" },
+        { id: "tried", title: "What was tried" }, { id: "times", title: "Before and after" }, { id: "ratio", title: "Ratio" }, { id: "fixes", title: "Fixes" }, { id: "causes", title: "Causes" }, { id: "order", title: "Order" },
         { id: "trust", title: "Machine and states" }, { id: "runs", title: "All runs" },
       ]}
     >
-      <Panel id="times" title="Before and after" about="Each run a dot. Reading while the program computes can pass the limit.">
+      <Panel id="tried" title="What was tried" about="Each fix alone, then those that pay together, in a few rounds against the plain start. The best is measured again below.">
+        <Tried report={report} />
+      </Panel>
+      <Panel id="times" title="Before and after" about="Each run a dot. The limit: computing and reading overlap entirely, and only used bytes are read.">
         <Distributions measurement={measurement} limits={limit === null ? {} : { [cold]: [{ seconds: limit, label: `limit: ${seconds(limit)}` }] }} />
         <Figures measurement={measurement} />
       </Panel>
       <Panel id="ratio" title="Ratio" about="Time after divided by time before (geometric means): left of the line of 1 is faster. The bar is the 95 % interval, the thin line the 99 % interval by which the verdict goes.">
         <Intervals rows={rows} same={1} sameLabel="as fast" axisOver={ratioAxisOver} tick={plainTick} />
       </Panel>
-      <Panel id="fixes" title="Fixes" about="What was tried, whether the program is proven to be the same with it, and what to do.">
+      <Panel id="fixes" title="Fixes" about="The best of what was tried, whether the program is proven to be the same with it, what it costs, and what to do.">
         {report.fixes.length === 0 && <p>No fix fits this program.</p>}
         {report.fixes.map((fix, place) => {
           const after = measurement.summaries.find((summary) => summary.command === place + 1 && summary.state === cold)?.median ?? null;
@@ -61,7 +69,7 @@ export function SpeedupReport({ page, report }: { page: PageHead; report: Speedu
   );
 }
 
-function Fix({ fix, measured, comparison, cold }: { fix: Step; measured: number | null; comparison: Comparison | undefined; cold: string }) {
+function Fix({ fix, measured, comparison, cold }: { fix: SpeedupStep; measured: number | null; comparison: Comparison | undefined; cold: string }) {
   const isFaster = comparison?.verdict === "faster";
   const advice = !fix.proven ? "Refused: the program is not the same with it. Do not use it." : isFaster ? null : `Not recommended: no gain has been shown from ${cold} on this machine.`;
   return (
@@ -70,6 +78,8 @@ function Fix({ fix, measured, comparison, cold }: { fix: Step; measured: number 
       <Facts rows={[
         [`Start from ${cold}`, `predicted ${fix.predicted === null ? "not recorded" : seconds(fix.predicted)}, measured ${measured === null ? "not recorded" : seconds(measured)} (median)`],
         ["Compared with before", comparison ? ratioInWords(comparison) : null],
+        ["Limited by, with it", fix.limited_by === null ? null : LIMITS[fix.limited_by]],
+        ["Costs", costInWords(fix)],
       ]} />
       <p>What was compared for the proof:</p>
       <ul class="report-notes">{fix.findings.map((finding) => <li key={finding}>{visible(finding)}</li>)}</ul>
@@ -80,13 +90,51 @@ function Fix({ fix, measured, comparison, cold }: { fix: Step; measured: number 
   );
 }
 
+function Tried({ report }: { report: SpeedupReportData }) {
+  const rows = report.prospects.map((prospect) => {
+    const trial = report.trials.find(({ name }) => name === prospect.name);
+    return [visible(prospect.name), prospect.predicted === null ? "" : seconds(prospect.predicted), ...tried(trial), visible(whyNot(trial) ?? prospect.why)];
+  });
+  const together = report.trials.filter(({ kinds }) => kinds.length > 1);
+  const sets = together.map((trial) => [visible(trial.name), "", ...tried(trial), visible(whyNot(trial) ?? "")]);
+  const columns = [
+    { label: "Fix" }, { label: "Predicted", isNumber: true }, { label: `Measured, ${report.cold}`, isNumber: true }, { label: "Of the time before (95 %)", isNumber: true },
+    { label: "What it does, or why it was not tried" },
+  ];
+  return (
+    <>
+      <PlainTable caption="What was tried" columns={columns} rows={[...rows, ...sets]} />
+      {report.no_private_view !== undefined && <p>No fix that changes files was tried: {visible(report.no_private_view)}</p>}
+    </>
+  );
+}
+
+function tried(trial: Trial | undefined): [string, string] {
+  const found = trial?.comparison ?? null;
+  const ratio = found === null || found.ratio === null ? "" : `${found.ratio.toFixed(2)}${found.interval === null ? "" : ` (${found.interval.low.toFixed(2)} to ${found.interval.high.toFixed(2)})`}`;
+  return [trial === undefined || trial.median === null ? "" : seconds(trial.median), ratio];
+}
+
+function whyNot(trial: Trial | undefined): string | undefined {
+  return trial?.refused === undefined ? undefined : `not proven: ${trial.refused}`;
+}
+
+/** "53 kB of disk for the plan, 18.5 MB of memory; 3 files changed (2.1 MB smaller)" */
+function costInWords({ kinds, cost }: SpeedupStep): string {
+  const parts = [
+    ...(kinds.includes("prefetch") ? [`${bytes(cost.plan_bytes)} of disk for the plan, and ${bytes(cost.memory_bytes)} of memory for the pages that it reads, as a start does without it`] : []),
+    ...(cost.changed_files > 0 ? [`${cost.changed_files} ${cost.changed_files === 1 ? "file" : "files"} changed (${bytes(cost.saved_bytes)} smaller)`] : []),
+  ];
+  return parts.length === 0 ? "nothing" : parts.join("; ");
+}
+
 function ratioInWords({ ratio, interval, verdict, samples }: Comparison): string {
   if (ratio === null) return "cannot be compared: one side has no times";
   return `${ratio.toFixed(3)} of the time before${interval === null ? "" : ` (95 %: ${interval.low.toFixed(3)} to ${interval.high.toFixed(3)})`}: ${verdictInWords(verdict)}; ${samples} pairs`;
 }
 
 /** "cold: 3.70 times as fast with prefetch (95 %: 3.60 to 3.90)" */
-function sentence(fix: Step, state: string, comparison: Comparison | undefined): string | null {
+function sentence(fix: SpeedupStep, state: string, comparison: Comparison | undefined): string | null {
   if (comparison === undefined) return null;
   const { ratio, interval, verdict } = comparison;
   if (ratio === null || ratio <= 0) return `${state}: cannot be compared, one side has no times`;

@@ -195,12 +195,36 @@ export interface SeriesPoint {
 }
 
 /** `coldstart.speedup/1`. */
+export type LimitedBy = "computing" | "waiting" | "bytes" | "seeks" | "single-reads";
+
+export interface Prospect { kind: string; name: string; applies: boolean; predicted: number | null; why: string }
+
+export interface Trial { name: string; kinds: string[]; median: number | null; comparison: Comparison | null; proven: boolean; refused?: string }
+
+export interface SpeedupStep {
+  fix: string;
+  kinds: string[];
+  predicted: number | null;
+  proven: boolean;
+  findings: string[];
+  unchecked: string[];
+  command: string;
+  limited_by: LimitedBy | null;
+  cost: { plan_bytes: number; memory_bytes: number; changed_files: number; saved_bytes: number };
+}
+
 export interface SpeedupReportData {
   schema: string;
   cold: State;
-  fixes: { fix: string; predicted: number | null; proven: boolean; findings: string[]; unchecked: string[]; command: string }[];
+  prospects: Prospect[];
+  no_private_view?: string;
+  trials: Trial[];
+  /** The best of the trials, measured again; none where nothing fits. */
+  fixes: SpeedupStep[];
+  limited_by: LimitedBy | null;
   limit_seconds: number | null;
   bytes: number;
   bytes_per_second: number;
   measurement: Measurement;
+  traces?: { link: string };
 }

@@ -46,6 +46,7 @@ impl Fix for BindFix {
         let bound = bound_copy(&self.program, &copies, &subject.interrupt)
             .map_err(|reason| anyhow::anyhow!("cannot bind the program: {reason}"))?;
         setup.cautions.extend(bound.cautions);
+        setup.bound = Some(self.program.clone());
         setup.uncover(&self.program);
         setup.lay_over([bound.overlay], copies);
         Ok(())

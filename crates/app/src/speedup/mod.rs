@@ -19,17 +19,19 @@ mod subject;
 mod traces;
 mod trials;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::{EarlyEnd, MeasurePlan, Observer as RunObserver, StartState};
 use coldstart_output::OutputTarget;
 use coldstart_prefetch::Strategy;
+use coldstart_profile::printable;
 use coldstart_sys::private_mounts::{Method, possible};
 
-use crate::error::AppError;
+use crate::error::{AppError, HintExt};
 use crate::measure::coldest_state;
 use crate::observer::Observer;
 use crate::prefetch::{RecordedPlan, write_plan};
@@ -120,7 +122,7 @@ pub fn speedup(
 
     let prover = Prover::new(&subject, options.check.as_deref());
     let mut fixes = fixes(options);
-    let view = View::of(&prover, &fixes)?;
+    let view = View::of(&subject, &prover, &fixes)?;
     let mut prospects = Vec::new();
     for fix in &mut fixes {
         prospects.push(match &view.refused {
@@ -155,12 +157,20 @@ pub fn speedup(
     if let Some(best) = &mut best {
         candidates.push(best.setup.candidate(format!("with {}", trials.name(&best.fixes)), &subject)?);
     }
-    trials.tell(options.runs, candidates.len() * 2, subject.cold_seconds());
+    trials.tell(options.runs, candidates.len(), ", cold and hot");
     let mut last = MeasurePlan::new(candidates, vec![cold, StartState::Hot]);
-    last.runs = options.runs;
+    // Without a fix there is nothing to compare with.
+    last.runs = if best.is_some() { options.runs } else { options.runs.min(LEAST_ROUNDS) };
     let time_limit = Some(deadline.saturating_duration_since(Instant::now()));
     last.early_end = Some(EarlyEnd { least_rounds: LEAST_ROUNDS.min(options.runs), precision: PRECISION, time_limit });
     let measurement = coldstart_measure::measure(&last, runs)?;
+
+    if let Some(best) = &best
+        && let Some(first) = best.setup.mounts().and_then(|mounts| mounts.uncovered().into_iter().next())
+    {
+        return Err(anyhow!("`{}` was replaced during the measurement, which is void", printable(&first)))
+            .hint(|| "run it again when no package is being upgraded");
+    }
 
     let known = Known { device: subject.device(), used_bytes: subject.used_bytes(), cold, measurement: &measurement };
     let steps = match &best {
@@ -195,7 +205,7 @@ struct View {
 }
 
 impl View {
-    fn of(prover: &Prover<'_>, fixes: &[Box<dyn Fix + '_>]) -> Result<Self, AppError> {
+    fn of(subject: &Subject<'_>, prover: &Prover<'_>, fixes: &[Box<dyn Fix + '_>]) -> Result<Self, AppError> {
         if !fixes.iter().any(|fix| fix.kind().changes_files()) {
             return Ok(Self { name: "none", refused: None });
         }
@@ -210,6 +220,13 @@ impl View {
                 return Ok(Self { name: "none", refused: Some(why) });
             }
         };
+        if name == "user-namespace"
+            && let Some(first) = subject.elf_files().ok().and_then(|files| files.privileged.into_iter().next())
+        {
+            let first = printable(&first);
+            let why = format!("`{first}` gains rights when it starts, which it would not in a view without root");
+            return Ok(Self { name: "none", refused: Some(why) });
+        }
         // Programs that need their real user IDs, or a file system of their own, may differ in a view alone.
         let proof = prover.prove(&mut Setup::plain(true))?;
         if proof.holds {
@@ -238,11 +255,12 @@ fn step(options: &SpeedupOptions, trials: &Trials<'_>, best: &Applied, known: &K
         let size = plan_size(setup.plan_file());
         cost.of_plan(size, &recorded.working_set);
     }
-    let command = if setup.overlays().is_empty() && setup.plan().is_some() {
-        let plan = std::path::absolute(options.plan.path()).context("cannot determine the current directory")?;
-        options.launcher.command(options.launcher.name.as_ref(), &plan, &options.program).to_string()
-    } else {
-        format!("coldstart speedup --install -- {}", options.program)
+    let command = match setup.overlays().is_empty() && setup.plan().is_some() {
+        true => {
+            let plan = std::path::absolute(options.plan.path()).context("cannot determine the current directory")?;
+            options.launcher.command(options.launcher.name.as_ref(), &plan, &options.program).to_string()
+        }
+        false => commands_in_place(options, &kinds, setup),
     };
     let predicted = setup.plan().map(|recorded| recorded.plan.summary.predicted_start.as_secs_f64());
     Ok(Step {
@@ -256,6 +274,26 @@ fn step(options: &SpeedupOptions, trials: &Trials<'_>, best: &Applied, known: &K
         limited_by: known.limited_by(1),
         cost,
     })
+}
+
+/// The commands that make the changes of a trial for good.
+fn commands_in_place(options: &SpeedupOptions, kinds: &[FixKind], setup: &Setup) -> String {
+    let ours = |words: &[&str], paths: Vec<OsString>| {
+        let arguments = words.iter().map(OsString::from).chain(paths).collect();
+        CommandLine { program: "coldstart".into(), arguments }.to_string()
+    };
+    let mut commands = Vec::new();
+    if kinds.contains(&FixKind::Bind) {
+        commands.push(ours(&["bind", "--in-place"], setup.bound.iter().map(OsString::from).collect()));
+    }
+    if kinds.contains(&FixKind::Pack) {
+        commands.push(ours(&["pack", "--in-place"], setup.packed.iter().map(OsString::from).collect()));
+    }
+    if kinds.contains(&FixKind::Prefetch) {
+        let program = std::iter::once(&options.program.program).chain(&options.program.arguments).cloned().collect();
+        commands.push(ours(&["prefetch", "record", "--exact", "--"], program));
+    }
+    commands.join(" && ")
 }
 
 fn plan_size(file: Option<&std::path::Path>) -> u64 {

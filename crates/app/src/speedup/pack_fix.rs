@@ -56,6 +56,7 @@ impl Fix for PackFix {
             }
         }
         setup.bytes_saved += packed.bytes_saved;
+        setup.packed.extend(packed.overlays.iter().map(|overlay| overlay.original.clone()));
         setup.lay_over(packed.overlays, copies);
         Ok(())
     }

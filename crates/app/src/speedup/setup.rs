@@ -26,6 +26,10 @@ pub(super) struct Setup {
     plan: Option<TrialPlan>,
     /// Bytes by which the overlays are smaller than their originals.
     pub(super) bytes_saved: u64,
+    /// The program, if a bound copy lies over it.
+    pub(super) bound: Option<PathBuf>,
+    /// The files with packed copies over them.
+    pub(super) packed: Vec<PathBuf>,
     /// Differences in behaviour that are known beforehand, a clause each.
     pub(super) cautions: Vec<String>,
     copies: Vec<TrialDirectory>,

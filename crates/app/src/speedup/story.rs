@@ -94,7 +94,7 @@ pub struct Step {
     pub findings: Vec<String>,
     /// What could not be checked, because the program itself varies.
     pub unchecked: Vec<String>,
-    /// The command to use from now on; for fixes that change files, that which installs them.
+    /// The command to start the program with from now on; for fixes that change files, the commands that make the changes.
     pub command: String,
     /// What limits the start with them.
     pub limited_by: Option<LimitedBy>,

@@ -160,7 +160,7 @@ impl Trials<'_> {
             candidates.push(applied.setup.candidate(self.name(&applied.fixes), self.subject)?);
         }
         let rounds = ROUNDS.min(self.options.runs);
-        self.tell(rounds, candidates.len(), self.subject.cold_seconds());
+        self.tell(rounds, candidates.len(), "");
         let mut plan = MeasurePlan::new(candidates, vec![self.cold]);
         plan.runs = rounds;
         let left = self.deadline.saturating_duration_since(Instant::now());
@@ -190,14 +190,16 @@ impl Trials<'_> {
     }
 
     /// Says what is measured, and how long it takes at most.
-    pub(super) fn tell(&self, rounds: u32, commands: usize, seconds: f64) {
-        let one = seconds + BESIDES.as_secs_f64();
+    pub(super) fn tell(&self, rounds: u32, commands: usize, states: &str) {
+        let hot = self.subject.cached.plan.summary.hot_start.as_secs_f64() + BESIDES.as_secs_f64();
+        let cold = self.subject.cold_seconds() + BESIDES.as_secs_f64();
+        let one = if states.is_empty() { cold } else { cold + hot };
         let all = one * f64::from(rounds) * commands as f64;
         let left = self.deadline.saturating_duration_since(Instant::now()).as_secs_f64();
         let starts = plain(&counted(rounds.into(), "start"));
         let ways = plain(&counted(commands as u64, "command"));
         self.observer.note(&format!(
-            "measuring {starts} of each of {ways} in alternating order: about {:.0} s or less",
+            "measuring at most {starts} of each of {ways}{states}, in alternating order: about {:.0} s or less",
             all.min(left).max(1.0)
         ));
     }

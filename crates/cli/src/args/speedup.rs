@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use coldstart_app::speedup::FixKind;
 
+use super::installing::InstallArgs;
 use super::launching::{LaunchingArgs, ProgramArgs};
 use super::output::ForceArgs;
 use super::prefetch::PlanningArgs;
@@ -18,7 +19,9 @@ pub(crate) struct SpeedupArgs {
     pub(crate) output: Option<PathBuf>,
 
     /// Fixes to try, separated by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_values_t = FixChoice::ALL)]
+    ///
+    /// By default all; with --install, those that change no file.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     pub(crate) fixes: Vec<FixChoice>,
 
     /// Time for all trials and measurements: seconds, or a number with s, m or h
@@ -50,6 +53,17 @@ pub(crate) struct SpeedupArgs {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
 
+    /// Install the plan where people start the program, if it is faster with it; fixes that change files are not installed
+    #[arg(long, conflicts_with = "uninstall")]
+    pub(crate) install: bool,
+
+    /// Undo the installation of this program; nothing is measured
+    #[arg(long)]
+    pub(crate) uninstall: bool,
+
+    #[command(flatten)]
+    pub(crate) installing: InstallArgs,
+
     #[command(flatten)]
     pub(crate) force: ForceArgs,
 
@@ -73,10 +87,6 @@ pub(crate) enum FixChoice {
     Pack,
     /// Replay a recorded plan of reads: of the pages that a start caches, or that it uses, as measured to be faster
     Prefetch,
-}
-
-impl FixChoice {
-    const ALL: [Self; 3] = [Self::Bind, Self::Pack, Self::Prefetch];
 }
 
 impl From<FixChoice> for FixKind {
@@ -112,6 +122,7 @@ change files are tried in a private view of the file system. Exit code 1 when no
 Examples:
   coldstart speedup -- soffice --headless --convert-to pdf letter.odt
   coldstart speedup --check 'test -s letter.pdf' --html story.html -- soffice --headless --convert-to pdf letter.odt
+  coldstart speedup --install -- soffice --headless --convert-to pdf letter.odt
   coldstart speedup --fixes prefetch --ready port:8080 --budget 5m -- ./server";
 
 #[cfg(test)]

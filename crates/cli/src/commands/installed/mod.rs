@@ -2,6 +2,8 @@
 
 mod words;
 
+pub(crate) use words::undone;
+
 use std::ffi::OsStr;
 
 use coldstart_app::install::{Health, LIST_SCHEMA, RepairOutcome, list, refresh, repair, uninstall};

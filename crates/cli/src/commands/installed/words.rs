@@ -109,7 +109,7 @@ pub(super) fn refreshed(outcome: &RefreshOutcome) -> String {
     text + &commands(&outcome.afterwards)
 }
 
-pub(super) fn undone(outcome: &UndoOutcome) -> String {
+pub(crate) fn undone(outcome: &UndoOutcome) -> String {
     let name = shown(&outcome.name);
     let mut text = match outcome.complete {
         true => format!("{name} is uninstalled\n"),

@@ -1,18 +1,22 @@
 //! `coldstart speedup`: record a program, apply fixes, prove them, and measure before and after.
 
+mod install;
 mod page;
 mod story;
 
 use std::path::{Path, PathBuf};
 
+use coldstart_app::install::InstallOutcome;
 use coldstart_app::kinds;
 use coldstart_app::launching::inputs_of;
 use coldstart_app::prefetch::default_plan_path;
-use coldstart_app::speedup::{Launcher, SCHEMA, SpeedupOptions, TracePlaces, speedup};
+use coldstart_app::speedup::{Launcher, SCHEMA, SpeedupOptions, Story, TracePlaces, speedup};
 use coldstart_app::writing::try_out;
 use coldstart_output::OutputTarget;
+use serde::Serialize;
 
 use crate::args::speedup::SpeedupArgs;
+use crate::commands::installing::in_words;
 use crate::commands::launching::{command_line, launching};
 use crate::commands::measure::Progress;
 use crate::commands::observer::Terminal;
@@ -21,7 +25,11 @@ use crate::exit::Exit;
 use crate::output::{self, json};
 
 pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
+    install::check(args)?;
     let program = command_line(&args.program);
+    if args.uninstall {
+        return install::undo(args, &program);
+    }
     let launch = launching(&args.launching).options()?;
     let plan_path = args.output.clone().unwrap_or_else(|| default_plan_path(&program));
     let inputs = inputs_of([&program], args.launching.input.as_deref());
@@ -44,7 +52,7 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
         launch,
         plan,
         strategy: args.planning.strategy.into(),
-        fixes: args.fixes.iter().map(|&choice| choice.into()).collect(),
+        fixes: install::fixes(args),
         runs: args.runs,
         budget: args.budget,
         check: args.check.clone(),
@@ -55,12 +63,28 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     if let Some(place) = &page_place {
         page::write(place, &options.program.to_string(), &story)?;
     }
+    let installed = match args.install && story.succeeded() {
+        true => Some(install::install(args, &options, &story)?),
+        false => None,
+    };
     if args.json {
-        json::print(SCHEMA, &story)?;
+        json::print(SCHEMA, &WithInstallation { story: &story, installed: installed.as_ref() })?;
     } else {
         output::print(&story::in_words(&story))?;
+        if let Some(installed) = &installed {
+            output::print(&in_words(installed))?;
+        }
     }
     Ok(if story.succeeded() { Exit::Done } else { Exit::No })
+}
+
+/// The story, and what was installed with `--install`.
+#[derive(Serialize)]
+struct WithInstallation<'a> {
+    #[serde(flatten)]
+    story: &'a Story,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    installed: Option<&'a InstallOutcome>,
 }
 
 /// A file beside the page: `story.html` and `starts.html` give `story.starts.html`.
