@@ -131,10 +131,8 @@ impl Trials<'_> {
                 });
             }
         }
-        // One that is not proven is not measured, unless it is all there is to tell.
-        if all.len() > 1 {
-            all.retain(|applied| applied.proof.holds);
-        }
+        // What is not proven is not measured.
+        all.retain(|applied| applied.proof.holds);
         Ok(all)
     }
 

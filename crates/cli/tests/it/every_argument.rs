@@ -11,6 +11,8 @@ use crate::outputs::table::{OUTPUTS, Output};
 /// Values that are no names of files: the verb (`*` for all that have it), the argument, and what its values are.
 const NOT_FILES: &[(&str, &str, &str)] = &[
     ("*", "--arch", "an architecture"),
+    ("*", "--budget", "a time"),
+    ("*", "--check", "a command for the shell"),
     ("*", "--error-rate", "a number"),
     ("*", "--fail-if-slower", "a number"),
     ("*", "--functions-of", "a pattern"),
@@ -35,6 +37,8 @@ const NOT_FILES: &[(&str, &str, &str)] = &[
     ("*", "--time-limit", "a number"),
     ("measure", "--history", "the name of a program in the history"),
     ("installed", "NAME", "the name of an installation"),
+    ("prefetch install", "--input", "kept for later recordings, which open it"),
+    ("prefetch install", "PROGRAM", "looked up and not started: tests/it/installed/ tries out what cannot be found"),
     ("prefetch run", "PROGRAM", "handed to the kernel as it is: tests/it/prefetch.rs tries out what cannot be started"),
     ("resolve", "--ld-library-path", "the variable's text, read by the loader's rules"),
     ("resolve", "--ld-preload", "the variable's text, read by the loader's rules"),

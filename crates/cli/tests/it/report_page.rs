@@ -135,7 +135,7 @@ fn a_story_has_a_page() {
         .unwrap();
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output.stderr));
     let printed = holds(&folder.path().join("a.html"), "speedup", &output);
-    assert_eq!(printed["schema"], "coldstart.speedup/1");
+    assert_eq!(printed["schema"], "coldstart.speedup/2");
 }
 
 #[test]

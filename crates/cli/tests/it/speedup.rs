@@ -10,9 +10,8 @@ use crate::text;
 
 fn speedup(plan: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_coldstart"))
-        .args(["speedup", "--runs", "2", "--json", "-o"])
+        .args(["speedup", "--runs", "2", "--fixes", "prefetch", "--json", "-o"])
         .arg(plan)
-        .arg("--")
         .args(args)
         .stdin(Stdio::null())
         .output()
@@ -30,12 +29,16 @@ fn the_story_is_told_whole() {
     fs::write(&data, vec![1; 8 << 20]).unwrap();
     fs::File::open(&data).unwrap().sync_all().unwrap();
     let plan = folder.path().join("a.prefetch");
-    let output = speedup(&plan, &["cksum", data.to_str().unwrap()]);
+    let output = speedup(&plan, &["--", "cksum", data.to_str().unwrap()]);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output.stderr));
     let story = story(&output);
-    assert_eq!(story["schema"], "coldstart.speedup/1");
+    assert_eq!(story["schema"], "coldstart.speedup/2");
     let fix = &story["fixes"][0];
-    assert_eq!((&fix["fix"], &fix["proven"]), (&Value::from("prefetch"), &Value::from(true)), "{fix:#}");
+    assert_eq!((&fix["kinds"], &fix["proven"]), (&serde_json::json!(["prefetch"]), &Value::from(true)), "{fix:#}");
+    assert!(fix["cost"]["plan_bytes"].as_u64().unwrap() > 0, "{fix:#}");
+    for prospect in story["prospects"].as_array().unwrap() {
+        assert_eq!((&prospect["kind"], &prospect["applies"]), (&"prefetch".into(), &true.into()), "{prospect:#}");
+    }
     assert!(fix["command"].as_str().unwrap().contains(plan.to_str().unwrap()));
     assert!(story["bytes"].as_u64().unwrap() >= 8 << 20);
     // Before and after, cold and hot.
@@ -51,7 +54,7 @@ fn the_story_is_told_whole() {
 #[test]
 fn an_output_that_always_differs_is_no_proof_against() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let output = speedup(&folder.path().join("a.prefetch"), &["sh", "-c", "echo fixed; echo $$ $(date +%s.%N)"]);
+    let output = speedup(&folder.path().join("a.prefetch"), &["--", "sh", "-c", "echo fixed; echo $$ $(date +%s.%N)"]);
     let fix = &story(&output)["fixes"][0];
     assert_eq!(fix["proven"], true, "{fix:#}");
     assert!(fix["findings"].to_string().contains("from start to start without it, too"), "{fix:#}");
@@ -67,7 +70,7 @@ fn a_program_that_is_different_at_each_second_or_third_start_is_not_held_against
              if test $((n % {every})) = 0; then echo other; exit {code}; fi",
             folder.path().display()
         );
-        let output = speedup(&folder.path().join("a.prefetch"), &["sh", "-c", &script]);
+        let output = speedup(&folder.path().join("a.prefetch"), &["--", "sh", "-c", &script]);
         let fix = &story(&output)["fixes"][0];
         assert_eq!(fix["proven"], true, "{fix:#}");
         assert!(fix["findings"].to_string().contains(word), "{fix:#}");
@@ -88,22 +91,128 @@ fn a_plan_that_changes_the_program_is_refused() {
         fs::hard_link(env!("CARGO_BIN_EXE_coldstart"), &ours).unwrap();
         fs::write(folder.path().join("coldstart-run"), format!("#!/bin/sh\n{launcher}\n")).unwrap();
         let output = Command::new(&ours)
-            .args(["speedup", "--runs", "2", "--json", "-o"])
+            .args(["speedup", "--runs", "2", "--fixes", "prefetch", "--json", "-o"])
             .arg(folder.path().join("a.prefetch"))
             .args(["--", "echo", "hello"])
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        let fix = &story(&output)["fixes"][0];
-        assert_eq!((&fix["proven"], output.status.code()), (&Value::from(false), Some(1)), "{fix:#}");
-        assert!(fix["findings"].to_string().contains(word), "{fix:#}");
+        let story = story(&output);
+        assert_eq!((&story["fixes"], output.status.code()), (&serde_json::json!([]), Some(1)), "{story:#}");
+        for trial in story["trials"].as_array().unwrap() {
+            assert_eq!(trial["proven"], false, "{trial:#}");
+            assert!(trial["refused"].as_str().unwrap().contains(word), "{trial:#}");
+        }
     }
 }
 
 #[test]
 fn a_plan_that_cannot_be_written_is_an_error_before_the_measuring() {
     let nowhere = Path::new(coldstart_host::process::ALL).join("no");
-    let output = speedup(&nowhere.join("a.prefetch"), &["true"]);
+    let output = speedup(&nowhere.join("a.prefetch"), &["--", "true"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains(nowhere.to_str().unwrap()), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_check_must_hold_without_a_fix_and_is_run_for_each() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let made = folder.path().join("made");
+    let program = format!("echo done > {}", made.display());
+    let plan = folder.path().join("a.prefetch");
+    let failing = speedup(&plan, &["--check", "test -s /no/such", "--", "sh", "-c", &program]);
+    assert_eq!(failing.status.code(), Some(2));
+    assert!(text(&failing.stderr).contains("fails after a start without any fix"), "{}", text(&failing.stderr));
+    let check = format!("test -s {0} && rm {0}", made.display());
+    let story = story(&speedup(&plan, &["--check", &check, "--", "sh", "-c", &program]));
+    let findings = story["fixes"][0]["findings"].to_string();
+    assert!(findings.contains("the check holds with and without it"), "{findings}");
+}
+
+/// All fixes on a program with much to pack and a search that fails: what lies outside stays as it is.
+#[test]
+fn files_are_changed_in_a_private_view_only() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // Pointers to the same object: relative relocations of 256 kB, in a library that is found in the second directory.
+    let library = "static int x; int *const pointers[] = {\n".to_owned()
+        + &"&x,\n".repeat(11_000)
+        + "};\nint answer(void) { return *pointers[7] + 42; }\n";
+    fs::write(at("l.c"), library).unwrap();
+    fs::write(
+        at("m.c"),
+        "#include <stdio.h>\nint answer(void);\nint main(void) { return !printf(\"%d\\n\", answer()); }\n",
+    )
+    .unwrap();
+    fs::create_dir(at("first")).unwrap();
+    fs::create_dir(at("second")).unwrap();
+    let compile = |words: &[&str]| {
+        let status = Command::new("cc").args(words).current_dir(folder.path()).status().unwrap();
+        assert!(status.success(), "{words:?}");
+    };
+    compile(&["-shared", "-fPIC", "-o", "second/libanswer.so", "l.c"]);
+    let search = format!("-Wl,-rpath,{}:{}", at("first").display(), at("second").display());
+    compile(&["-o", "main", "m.c", "-Lsecond", "-lanswer", &search]);
+    let files = ["main", "second/libanswer.so"];
+    let before = files.map(|name| fs::read(at(name)).unwrap());
+    let output = Command::new(env!("CARGO_BIN_EXE_coldstart"))
+        .args(["speedup", "--runs", "2", "--json", "-o"])
+        .arg(at("a.prefetch"))
+        .arg("--")
+        .arg(at("main"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let story = story(&output);
+    let of =
+        |name: &str| story["prospects"].as_array().unwrap().iter().find(|found| found["name"] == name).unwrap().clone();
+    if story["private_view"] == "none" {
+        coldstart_testing::skip(&format!("no private view: {}", story["no_private_view"]));
+        return;
+    }
+    assert!(of("pack")["applies"] == true && of("bind")["applies"] == true, "{story:#}");
+    let tried = |name: &str| {
+        story["trials"].as_array().unwrap().iter().any(|trial| trial["name"] == name && trial["proven"] == true)
+    };
+    assert!(tried("pack") && tried("bind"), "{:#}", story["trials"]);
+    assert_eq!(files.map(|name| fs::read(at(name)).unwrap()), before);
+    let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["a.prefetch", "first", "l.c", "m.c", "main", "second"]);
+}
+
+#[test]
+fn what_is_measured_is_installed_and_undone() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let ours = |words: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_coldstart"))
+            .args(words)
+            .env("HOME", folder.path())
+            .env_remove("XDG_DATA_HOME")
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    let refused = ours(&["speedup", "--install", "--fixes", "pack", "--", "true"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("does not install `pack`"), "{}", text(&refused.stderr));
+    let refused = ours(&["speedup", "--place", "wrapper", "--", "true"]);
+    assert!(text(&refused.stderr).contains("--install is not given"), "{}", text(&refused.stderr));
+
+    let data = folder.path().join("data");
+    fs::write(&data, vec![1; 64 << 20]).unwrap();
+    fs::File::open(&data).unwrap().sync_all().unwrap();
+    let program = ["--", "cksum", data.to_str().unwrap()];
+    let done = ours(&[&["speedup", "--install", "--user", "--place", "wrapper", "--json"][..], &program].concat());
+    let story = story(&done);
+    let wrapper = folder.path().join(".local/bin/cksum");
+    // Whether it is faster is the disk's matter; installed is what is.
+    assert_eq!(wrapper.exists(), done.status.code() == Some(0), "{story:#}");
+    assert_eq!(story["installed"].is_object(), done.status.code() == Some(0), "{story:#}");
+    if wrapper.exists() {
+        let undone = ours(&[&["speedup", "--uninstall", "--user"][..], &program].concat());
+        assert_eq!(undone.status.code(), Some(0), "{}", text(&undone.stderr));
+        assert!(!wrapper.exists());
+    }
 }
