@@ -8,7 +8,7 @@
 //! 4. the new file is renamed over the old one;
 //! 5. the record is settled.
 //!
-//! The file always exists and is whole. dpkg's lock is held, so that no upgrade falls between the steps. [`repair`] ends what a kill
+//! The file always exists and is whole. dpkg's lock is held, so that no upgrade falls between the steps. [`repair()`] ends what a kill
 //! interrupted. An upgrade replaces the original under its second name; the file in place is then out of date, which
 //! [`Replacement::condition`] tells from the original's digest.
 
@@ -60,7 +60,7 @@ pub enum Condition {
     PackageGone,
     /// The file is neither ours nor the original.
     Overwritten,
-    /// Something was killed: [`repair`].
+    /// Something was killed: [`repair()`].
     Interrupted,
 }
 

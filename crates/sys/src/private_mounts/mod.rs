@@ -4,8 +4,8 @@
 //! directory, no other process sees it, and nothing of it stays behind: the namespace ends with the last process in it and the last
 //! descriptor of it, also when we are killed.
 //!
-//! The namespace is made once, by a short-lived child ([`child`]): as root directly; otherwise in a user namespace in which the
-//! caller's user and group are the only ones, as themselves. A command enters it between fork and exec ([`enter`]).
+//! The namespace is made once, by a short-lived child (`child`): as root directly; otherwise in a user namespace in which the
+//! caller's user and group are the only ones, as themselves. A command enters it between fork and exec (`enter`).
 //!
 //! Not obvious:
 //! * A bind mount lies over a directory entry, not over an inode. A program that reaches the same file by another hard link sees the
