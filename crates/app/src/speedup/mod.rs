@@ -20,7 +20,7 @@ mod traces;
 mod trials;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
@@ -122,15 +122,17 @@ pub fn speedup(
 
     let prover = Prover::new(&subject, options.check.as_deref());
     let mut fixes = fixes(options);
-    let view = View::of(&subject, &prover, &fixes)?;
     let mut prospects = Vec::new();
     for fix in &mut fixes {
-        prospects.push(match &view.refused {
-            Some(reason) if fix.kind().changes_files() => Prospect::not(fix.as_ref(), reason.clone()),
-            _ => fix.predict(&subject)?,
-        });
+        prospects.push(fix.predict(&subject)?);
     }
-    let changes_files = prospects.iter().any(|prospect| prospect.applies && prospect.kind.changes_files());
+    let changes_files = |prospect: &Prospect| prospect.applies && prospect.kind.changes_files();
+    let view = if prospects.iter().any(changes_files) { View::of(&subject, &prover)? } else { View::not_needed() };
+    if let Some(reason) = &view.refused {
+        for (fix, prospect) in fixes.iter().zip(&mut prospects).filter(|(_, prospect)| changes_files(prospect)) {
+            *prospect = Prospect::not(fix.as_ref(), reason.clone());
+        }
+    }
 
     let trials = Trials {
         options,
@@ -138,7 +140,7 @@ pub fn speedup(
         fixes: &fixes,
         prospects: &prospects,
         prover: &prover,
-        in_view: changes_files,
+        in_view: prospects.iter().any(changes_files),
         cold,
         deadline,
         observer,
@@ -205,10 +207,12 @@ struct View {
 }
 
 impl View {
-    fn of(subject: &Subject<'_>, prover: &Prover<'_>, fixes: &[Box<dyn Fix + '_>]) -> Result<Self, AppError> {
-        if !fixes.iter().any(|fix| fix.kind().changes_files()) {
-            return Ok(Self { name: "none", refused: None });
-        }
+    /// No fix changes files.
+    fn not_needed() -> Self {
+        Self { name: "none", refused: None }
+    }
+
+    fn of(subject: &Subject<'_>, prover: &Prover<'_>) -> Result<Self, AppError> {
         let name = match possible() {
             Ok(Method::Root) => "root",
             Ok(Method::UserNamespace) => "user-namespace",
@@ -252,8 +256,7 @@ fn step(options: &SpeedupOptions, trials: &Trials<'_>, best: &Applied, known: &K
     let mut cost =
         Cost { changed_files: setup.overlays().len() as u64, saved_bytes: setup.bytes_saved, ..Cost::default() };
     if let Some(recorded) = setup.plan() {
-        let size = plan_size(setup.plan_file());
-        cost.of_plan(size, &recorded.working_set);
+        cost.of_plan(size_of(setup.plan_file()), &recorded.working_set);
     }
     let command = match setup.overlays().is_empty() && setup.plan().is_some() {
         true => {
@@ -296,8 +299,9 @@ fn commands_in_place(options: &SpeedupOptions, kinds: &[FixKind], setup: &Setup)
     commands.join(" && ")
 }
 
-fn plan_size(file: Option<&std::path::Path>) -> u64 {
-    file.and_then(|file: &std::path::Path| PathBuf::from(file).metadata().ok()).map_or(0, |found| found.len())
+/// The size of a file in bytes; 0 without one.
+fn size_of(file: Option<&Path>) -> u64 {
+    file.and_then(|file| file.metadata().ok()).map_or(0, |found| found.len())
 }
 
 #[cfg(test)]

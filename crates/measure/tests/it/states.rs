@@ -86,7 +86,9 @@ fn two_commands_are_compared_round_by_round() {
     }
     assert_eq!((measured.input_output.len(), measured.input_output[0].cold), (1, StartState::Selective));
     let read = |command: usize| measured.summaries[command].bytes_read.unwrap();
-    assert!(read(1) > 40.0 * read(0), "48 MiB against 1 MiB and what else was cold");
+    // Both read what else was cold as well, which may be as much as the small file.
+    let more = read(1) - read(0);
+    assert!(more > 40.0 * 1024.0 * 1024.0, "48 MiB against 1 MiB: {more} bytes more");
 }
 
 #[test]
