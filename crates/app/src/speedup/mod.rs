@@ -24,7 +24,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use coldstart_launch::{CommandLine, LaunchOptions};
+use coldstart_launch::{CommandLine, Input, LaunchOptions};
 use coldstart_measure::{EarlyEnd, MeasurePlan, Observer as RunObserver, StartState};
 use coldstart_output::OutputTarget;
 use coldstart_prefetch::Strategy;
@@ -146,7 +146,6 @@ pub fn speedup(
         observer,
     };
     let tried = trials.run(runs)?;
-    write_plan(&options.plan, &kept_plan(&subject, tried.best.as_ref()).plan)?;
 
     let mut plain = Setup::plain(false);
     let mut best = tried.best;
@@ -173,6 +172,8 @@ pub fn speedup(
         return Err(anyhow!("`{}` was replaced during the measurement, which is void", printable(&first)))
             .hint(|| "run it again when no package is being upgraded");
     }
+
+    write_plan(&options.plan, &kept_plan(&subject, best.as_ref()).plan)?;
 
     let known = Known { device: subject.device(), used_bytes: subject.used_bytes(), cold, measurement: &measurement };
     let steps = match &best {
@@ -293,8 +294,14 @@ fn commands_in_place(options: &SpeedupOptions, kinds: &[FixKind], setup: &Setup)
         commands.push(ours(&["pack", "--in-place"], setup.packed.iter().map(OsString::from).collect()));
     }
     if kinds.contains(&FixKind::Prefetch) {
-        let program = std::iter::once(&options.program.program).chain(&options.program.arguments).cloned().collect();
-        commands.push(ours(&["prefetch", "record", "--exact", "--"], program));
+        // A plan of the changed files, recorded and measured as this one was.
+        let mut words = vec![OsString::from("--ready"), options.launch.readiness.to_string().into()];
+        if let Input::File(input) = &options.launch.input {
+            words.extend(["--input".into(), input.into()]);
+        }
+        words.extend(["--".into(), options.program.program.clone()]);
+        words.extend(options.program.arguments.iter().cloned());
+        commands.push(ours(&["speedup", "--install"], words));
     }
     commands.join(" && ")
 }

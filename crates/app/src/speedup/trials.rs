@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use coldstart_measure::{EarlyEnd, MeasurePlan, Measurement, Observer as RunObserver, StartState};
 use coldstart_profile::measurement::Summary;
+use coldstart_profile::printable;
 
 use super::choose::{Tried, best, sets_to_try};
 use super::fix::{Fix, FixKind, Prospect};
@@ -167,20 +168,23 @@ impl Trials<'_> {
         let measurement = coldstart_measure::measure(&plan, runs)?;
         let mut tried = Vec::new();
         for (number, applied) in (1..).zip(applied.iter()) {
+            // An upgrade takes the copy away with the file that it lay over.
+            let lost = applied.setup.mounts().and_then(|mounts| mounts.uncovered().into_iter().next());
+            let proven = applied.proof.holds && lost.is_none();
             let comparison = measurement.comparisons.iter().find(|found| found.command == number).cloned();
             let of_command = |summary: &&Summary| summary.command == number;
             tried.push(Tried {
                 fixes: applied.fixes.clone(),
                 ratio: comparison.as_ref().and_then(|found| found.ratio),
-                proven: applied.proof.holds,
+                proven,
             });
             outcome.trials.push(Trial {
                 name: self.name(&applied.fixes),
                 kinds: self.kinds(&applied.fixes),
                 median: measurement.summaries.iter().find(of_command).and_then(|found| found.median),
                 comparison,
-                proven: applied.proof.holds,
-                refused: None,
+                proven,
+                refused: lost.map(|file| format!("`{}` was replaced during the trial", printable(&file))),
             });
         }
         outcome.measurements.push(measurement);
