@@ -161,3 +161,19 @@ test("a page of a result that the viewer does not know says so", async () => {
   assert.match(await page.locator("main").innerText(), /coldstart\.inspect\/9/);
   await page.close();
 });
+
+test("speedup: what was tried, and the best of it", async () => {
+  const directory = mkdtempSync(join(scratch, "speedup-"));
+  const file = join(directory, "story.html");
+  try {
+    coldstart("speedup", "--fixes", "prefetch", "--runs", "2", "-o", join(directory, "a.prefetch"), "--html", file, "--", "python3", "-c", "import json");
+  } catch (error) {
+    // Whether it is faster is the disk's matter.
+    assert.equal(error.status, 1, String(error.stderr));
+  }
+  await opens(file, async (page) => {
+    assert.equal(await page.getByText("cannot be shown").count(), 0);
+    const rows = await page.locator("#tried tbody tr").allTextContents();
+    assert.ok(rows.length >= 2 && rows.every((row) => row.startsWith("prefetch, ")), rows.join(" | "));
+  });
+});

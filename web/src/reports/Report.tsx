@@ -17,7 +17,7 @@ export function Report({ page }: { page: PageHead }) {
     case "coldstart.measure/1": return <MeasureReport page={page} report={report as MeasureReportData} />;
     case "coldstart.measure-history/1": return <HistoryReport page={page} report={report as HistoryReportData} />;
     case "coldstart.inspect/1": return <InspectReport page={page} report={report as InspectReportData} />;
-    case "coldstart.speedup/1": return <SpeedupReport page={page} report={report as SpeedupReportData} />;
+    case "coldstart.speedup/2": return <SpeedupReport page={page} report={report as SpeedupReportData} />;
     default: return <Unknown schema={schema} />;
   }
 }

@@ -58,7 +58,7 @@ export function SpeedupReport({ page, report }: { page: PageHead; report: Speedu
         <Intervals rows={rows} same={1} sameLabel="as fast" axisOver={ratioAxisOver} tick={plainTick} />
       </Panel>
       <Panel id="fixes" title="Fixes" about="The best of what was tried, whether the program is proven to be the same with it, what it costs, and what to do.">
-        {report.fixes.length === 0 && <p>No fix fits this program.</p>}
+        {report.fixes.length === 0 && <p>No fix is recommended: what was tried, and why not, is above.</p>}
         {report.fixes.map((fix, place) => {
           const after = measurement.summaries.find((summary) => summary.command === place + 1 && summary.state === cold)?.median ?? null;
           return <Fix key={place} fix={fix} measured={after} comparison={of(place + 1, cold)} cold={cold} />;
@@ -85,14 +85,15 @@ function Fix({ fix, measured, comparison, cold }: { fix: SpeedupStep; measured: 
       <ul class="report-notes">{fix.findings.map((finding) => <li key={finding}>{visible(finding)}</li>)}</ul>
       {fix.unchecked.length > 0 && <p>The program varies by itself, so this could not be checked:</p>}
       {fix.unchecked.length > 0 && <ul class="report-notes">{fix.unchecked.map((what) => <li key={what}>{visible(what)}</li>)}</ul>}
-      {advice !== null ? <p class="report-answer">{advice}</p> : <p>Run from now on: <code>{visible(fix.command)}</code></p>}
+      {advice !== null ? <p class="report-answer">{advice}</p> : <p>{fix.cost.changed_files > 0 ? "Make the changes with" : "Run from now on"}: <code>{visible(fix.command)}</code></p>}
     </section>
   );
 }
 
 function Tried({ report }: { report: SpeedupReportData }) {
   const rows = report.prospects.map((prospect) => {
-    const trial = report.trials.find(({ name }) => name === prospect.name);
+    // The last one: the best is measured again beside the sets.
+    const trial = report.trials.filter(({ name }) => name === prospect.name).at(-1);
     return [visible(prospect.name), prospect.predicted === null ? "" : seconds(prospect.predicted), ...tried(trial), visible(whyNot(trial) ?? prospect.why)];
   });
   const together = report.trials.filter(({ kinds }) => kinds.length > 1);
@@ -103,7 +104,7 @@ function Tried({ report }: { report: SpeedupReportData }) {
   ];
   return (
     <>
-      <PlainTable caption="What was tried" columns={columns} rows={[...rows, ...sets]} />
+      <PlainTable caption="Fixes, alone and together" columns={columns} rows={[...rows, ...sets]} />
       {report.no_private_view !== undefined && <p>No fix that changes files was tried: {visible(report.no_private_view)}</p>}
     </>
   );
@@ -116,7 +117,7 @@ function tried(trial: Trial | undefined): [string, string] {
 }
 
 function whyNot(trial: Trial | undefined): string | undefined {
-  return trial?.refused === undefined ? undefined : `not proven: ${trial.refused}`;
+  return trial?.refused === undefined ? undefined : `refused: ${trial.refused}`;
 }
 
 /** "53 kB of disk for the plan, 18.5 MB of memory; 3 files changed (2.1 MB smaller)" */

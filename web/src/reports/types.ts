@@ -194,7 +194,7 @@ export interface SeriesPoint {
   change: { ratio: number; verdict: Verdict } | null;
 }
 
-/** `coldstart.speedup/1`. */
+/** `coldstart.speedup/2`. */
 export type LimitedBy = "computing" | "waiting" | "bytes" | "seeks" | "single-reads";
 
 export interface Prospect { kind: string; name: string; applies: boolean; predicted: number | null; why: string }

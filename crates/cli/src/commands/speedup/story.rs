@@ -24,7 +24,7 @@ pub(super) fn in_words(story: &Story) -> String {
         text.push_str(&fix_in_words(story, number + 1, fix));
     }
     if story.fixes.is_empty() {
-        text.push_str(&wrapped("no change recommended: no fix fits this program", 0));
+        text.push_str(&wrapped("no change recommended: no fix fits, or what was tried is refused", 0));
     }
     if let Some(traces) = &story.traces {
         text.push_str(&format!("both starts, traced: {}\n", printable(&traces.page_path)));
@@ -44,18 +44,18 @@ fn trials(story: &Story) -> String {
         ("of before", Align::Right),
         ("what it does, or why not", Align::Left),
     ]);
-    let alone = |name: &str| story.trials.iter().find(|trial| trial.name == name);
+    let alone = |name: &str| story.trials.iter().rfind(|trial| trial.name == name);
     for prospect in &story.prospects {
         let trial = alone(prospect.name);
         let why = trial
             .and_then(|trial| trial.refused.clone())
-            .map_or_else(|| prospect.why.clone(), |reason| format!("not proven: {reason}"));
+            .map_or_else(|| prospect.why.clone(), |reason| format!("refused: {reason}"));
         let predicted = prospect.predicted.map(seconds).unwrap_or_default();
         table.row(vec![prospect.name.to_owned(), predicted, cold(trial), of_before(trial), why]);
     }
     let together = |trial: &&Trial| trial.kinds.len() > 1;
     for trial in story.trials.iter().filter(together) {
-        let why = trial.refused.as_ref().map(|reason| format!("not proven: {reason}")).unwrap_or_default();
+        let why = trial.refused.as_ref().map(|reason| format!("refused: {reason}")).unwrap_or_default();
         table.row(vec![trial.name.clone(), String::new(), cold(Some(trial)), of_before(Some(trial)), why]);
     }
     table.render()
@@ -135,7 +135,8 @@ fn fix_in_words(story: &Story, command: usize, fix: &Step) -> String {
     let faster = story.comparison(command, story.cold).is_some_and(|found| found.verdict == Verdict::Faster);
     if faster && fix.proven {
         // Not wrapped, so that it can be copied.
-        text.push_str(&format!("run from now on: {}\n", fix.command));
+        let what = if fix.cost.changed_files > 0 { "make the changes with" } else { "run from now on" };
+        text.push_str(&format!("{what}: {}\n", fix.command));
     } else if fix.proven {
         text.push_str(&wrapped("no change recommended: no gain shown on this device", 0));
     } else {
