@@ -10,7 +10,6 @@ mod undo;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use anyhow::Context;
 use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, default_places, starter_file};
@@ -25,7 +24,7 @@ use serde::Serialize;
 
 use crate::error::{AppError, HintExt};
 use crate::observer::Observer;
-use crate::prefetch::{read_plan, view_plan};
+use crate::prefetch::{now, read_plan, view_plan};
 use crate::speedup::Launcher;
 
 pub use health::{Health, InstallationReport, Listing, PlaceReport, StaleFile, list, report_on};
@@ -263,10 +262,4 @@ fn recorded_at(plan: &[u8]) -> Option<i64> {
 /// Whether this is root, for whom all users' installations are the default.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
-}
-
-/// Seconds since 1970-01-01 UTC.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

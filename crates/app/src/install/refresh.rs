@@ -14,11 +14,11 @@ use rustix::fs::{Access, access};
 use serde::Serialize;
 
 use super::registries::{Located, locate};
-use super::{InstallRequest, PlanToInstall, install, now};
+use super::{InstallRequest, PlanToInstall, install};
 use crate::error::{AppError, HintExt};
 use crate::launching::{Launching, Waiting};
 use crate::observer::Observer;
-use crate::prefetch::{PlanRecorder, record_as};
+use crate::prefetch::{PlanRecorder, now, record_as};
 use crate::speedup::Launcher;
 
 /// A plan that was recorded again.

@@ -66,7 +66,7 @@ impl PlanContents {
         PlanOutcome {
             command: plan.command().iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             recorded_at: summary.recorded_at,
-            strategy: if summary.is_blocking() { "blocking" } else { "concurrent" },
+            strategy: summary.strategy_name(),
             threads: summary.threads,
             device: PlanDevice {
                 latency_seconds: summary.device.latency.as_secs_f64(),

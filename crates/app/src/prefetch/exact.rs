@@ -99,8 +99,11 @@ pub(super) fn record_from(path: &Path, strategy: Option<Strategy>) -> Result<Rec
 /// From `signal(7)`.
 const SIGINT: i32 = 2;
 
-enum Refusal {
+/// Why a start was not traced.
+pub(crate) enum Refusal {
+    /// The program cannot be followed: a clause.
     NotFollowed(String),
+    /// Something broke.
     Other(AppError),
 }
 
@@ -111,7 +114,7 @@ impl<E: Into<AppError>> From<E> for Refusal {
 }
 
 /// Traces one start, optionally from cold caches; also returns the time of the launch.
-fn traced(recorder: &PlanRecorder<'_>) -> Result<(Trace, SystemTime), Refusal> {
+pub(super) fn traced(recorder: &PlanRecorder<'_>) -> Result<(Trace, SystemTime), Refusal> {
     if !recorder.make_cold {
         return start(recorder, StartState::AsIs);
     }

@@ -169,7 +169,7 @@ impl MergeOutcome {
             plan: JsonPath::new(path),
             recordings: u32::try_from(recordings).unwrap_or(u32::MAX),
             share_percent: None,
-            strategy: if plan.summary.is_blocking() { "blocking" } else { "concurrent" },
+            strategy: plan.summary.strategy_name(),
             bytes: pages.clone().map(|pages| pages.length()).fold(0, u64::saturating_add),
             reads: pages.clone().count() as u64,
             files: with_pages.len(),

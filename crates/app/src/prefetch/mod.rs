@@ -25,9 +25,10 @@ use crate::reading::read;
 use crate::writing::{try_out, write_file};
 
 pub use contents::{PlanContents, PlanDevice, PlanFile, PlanOutcome, kind_name, stale_reason};
-pub(crate) use exact::BothPlans;
+pub(crate) use exact::{BothPlans, Refusal};
 pub use exact::{ChoiceSummary, ForecastSummary, why};
 pub use merge::{FileVersions, MergeOptions, MergeOutcome, merge};
+pub(crate) use recorder::now;
 pub use recorder::{PlanRecorder, RecordedPlan};
 pub use replay::{ReplayOutcome, replay};
 
@@ -199,7 +200,7 @@ impl RecordOutcome {
         Self {
             path: path.to_owned(),
             plan: JsonPath::new(path),
-            strategy: if plan.summary.is_blocking() { "blocking" } else { "concurrent" },
+            strategy: plan.summary.strategy_name(),
             bytes: pages.clone().map(|pages| pages.length()).sum(),
             reads: pages.count() as u64,
             files: recorded.working_set.files.len(),

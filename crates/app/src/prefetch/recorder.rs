@@ -8,13 +8,14 @@ use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_prefetch::{Choice, PlanInput, Strategy, plan_prefetch, probe_device};
 use coldstart_profile::plan::{PlannedDevice, PrefetchPlan};
+use coldstart_profile::trace::Trace;
 use coldstart_profile::{FileKind, WorkingSet};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 use coldstart_sys::private_mounts::outside;
 use coldstart_trace::{Recording, RecordingNotes, record_working_set};
 use coldstart_view::numbers::counted;
 
-use super::exact::{BothPlans, record_both};
+use super::exact::{BothPlans, Refusal, record_both, traced};
 use crate::error::{AppError, HintExt, sentence};
 
 /// How to record a plan.
@@ -65,6 +66,11 @@ impl PlanRecorder<'_> {
     /// As [`Self::record`]. A program that cannot be traced has the first plan only.
     pub(crate) fn record_both(&self) -> Result<BothPlans, AppError> {
         record_both(self)
+    }
+
+    /// Traces a start with the layers that a plan of the used pages needs, as cold as possible.
+    pub(crate) fn trace(&self) -> Result<Trace, Refusal> {
+        traced(self).map(|(trace, _)| trace)
     }
 
     /// Makes the caches cold in the best available way, and records.
@@ -154,7 +160,8 @@ impl Planner {
     }
 }
 
-fn now() -> i64 {
+/// The present, in seconds since 1970-01-01 UTC.
+pub(crate) fn now() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

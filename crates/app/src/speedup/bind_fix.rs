@@ -24,8 +24,8 @@ impl Fix for BindFix {
 
     fn predict(&mut self, subject: &Subject<'_>) -> Result<Prospect, AppError> {
         self.program = match subject.elf_files() {
-            Ok(files) => files.program,
-            Err(error) => return Ok(Prospect::not(self, error.sentence())),
+            Ok(files) => files.program.clone(),
+            Err(reason) => return Ok(Prospect::not(self, reason)),
         };
         let copies = match TrialDirectory::beside(&self.program, 0, &[]) {
             Ok(copies) => copies,

@@ -48,7 +48,7 @@ use pack_fix::PackFix;
 use prefetch_fix::{Pages, PrefetchFix};
 use proof::Prover;
 use setup::Setup;
-use story::Known;
+use story::LimitFacts;
 use subject::Subject;
 use trials::{Applied, Trials};
 
@@ -175,9 +175,10 @@ pub fn speedup(
 
     write_plan(&options.plan, &kept_plan(&subject, best.as_ref()).plan)?;
 
-    let known = Known { device: subject.device(), used_bytes: subject.used_bytes(), cold, measurement: &measurement };
+    let limits =
+        LimitFacts { device: subject.device(), used_bytes: subject.used_bytes(), cold, measurement: &measurement };
     let steps = match &best {
-        Some(best) => vec![step(options, &trials, best, &known)?],
+        Some(best) => vec![step(options, &trials, best, &limits)?],
         None => Vec::new(),
     };
     let traces = match (&options.traces, &mut best) {
@@ -192,8 +193,8 @@ pub fn speedup(
         trials: tried.trials,
         trial_measurements: tried.measurements,
         fixes: steps,
-        limited_by: known.limited_by(0),
-        limit_seconds: known.limit(),
+        limited_by: limits.limited_by(0),
+        limit_seconds: limits.limit(),
         bytes: subject.used_bytes(),
         bytes_per_second: subject.device().bandwidth,
         measurement,
@@ -226,9 +227,9 @@ impl View {
             }
         };
         if name == "user-namespace"
-            && let Some(first) = subject.elf_files().ok().and_then(|files| files.privileged.into_iter().next())
+            && let Some(first) = subject.elf_files().ok().and_then(|files| files.privileged.first())
         {
-            let first = printable(&first);
+            let first = printable(first);
             let why = format!("`{first}` gains rights when it starts, which it would not in a view without root");
             return Ok(Self { name: "none", refused: Some(why) });
         }
@@ -251,7 +252,12 @@ fn kept_plan<'a>(subject: &'a Subject<'_>, best: Option<&'a Applied>) -> &'a Rec
     }
 }
 
-fn step(options: &SpeedupOptions, trials: &Trials<'_>, best: &Applied, known: &Known<'_>) -> Result<Step, AppError> {
+fn step(
+    options: &SpeedupOptions,
+    trials: &Trials<'_>,
+    best: &Applied,
+    limits: &LimitFacts<'_>,
+) -> Result<Step, AppError> {
     let kinds = trials.kinds(&best.fixes);
     let setup = &best.setup;
     let mut cost =
@@ -275,7 +281,7 @@ fn step(options: &SpeedupOptions, trials: &Trials<'_>, best: &Applied, known: &K
         findings: best.proof.findings.clone(),
         unchecked: best.proof.unchecked.clone(),
         command,
-        limited_by: known.limited_by(1),
+        limited_by: limits.limited_by(1),
         cost,
     })
 }

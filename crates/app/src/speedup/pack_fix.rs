@@ -24,8 +24,8 @@ impl Fix for PackFix {
 
     fn predict(&mut self, subject: &Subject<'_>) -> Result<Prospect, AppError> {
         self.files = match subject.elf_files() {
-            Ok(files) => files,
-            Err(error) => return Ok(Prospect::not(self, error.sentence())),
+            Ok(files) => files.clone(),
+            Err(reason) => return Ok(Prospect::not(self, reason)),
         };
         let planned = match super::copies::planned_packing(&self.files.files, &subject.interrupt) {
             Ok(planned) => planned,

@@ -116,14 +116,14 @@ pub struct Cost {
 }
 
 /// What is known of the device and the start, for limits.
-pub(super) struct Known<'a> {
+pub(super) struct LimitFacts<'a> {
     pub(super) device: PlannedDevice,
     pub(super) used_bytes: u64,
     pub(super) cold: StartState,
     pub(super) measurement: &'a Measurement,
 }
 
-impl Known<'_> {
+impl LimitFacts<'_> {
     pub(super) fn limited_by(&self, command: usize) -> Option<LimitedBy> {
         medians(self.measurement, command, self.cold).map(|medians| limited_by(medians, &self.device))
     }

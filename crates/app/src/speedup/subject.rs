@@ -1,5 +1,6 @@
 //! What is known of the program before any fix is tried.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use coldstart_launch::{CommandLine, Interrupt, LaunchOptions};
@@ -31,6 +32,8 @@ pub(super) struct Subject<'args> {
     pub(super) exact: Result<RecordedPlan, String>,
     /// The traced start, if it could be traced.
     pub(super) trace: Option<Trace>,
+    /// Found at the first question.
+    elf_files: OnceCell<Result<ProgramFiles, String>>,
 }
 
 impl<'args> Subject<'args> {
@@ -50,7 +53,7 @@ impl<'args> Subject<'args> {
         };
         let recorder = PlanRecorder { command: program, options: launch, strategy, make_cold: true };
         let BothPlans { cached, exact, trace } = recorder.record_both()?;
-        Ok(Self { program, launch, strategy, launcher, interrupt, cached, exact, trace })
+        Ok(Self { program, launch, strategy, launcher, interrupt, cached, exact, trace, elf_files: OnceCell::new() })
     }
 
     /// The regular files of a start.
@@ -61,9 +64,10 @@ impl<'args> Subject<'args> {
     /// Its ELF files: the program, its loader and libraries, and what the recorded start opened besides.
     ///
     /// # Errors
-    /// If it has none, for example because its loader is missing.
-    pub(super) fn elf_files(&self) -> Result<ProgramFiles, AppError> {
-        closure_of(&self.program.program, &self.files())
+    /// Why it has none, as a clause: for example, its loader is missing.
+    pub(super) fn elf_files(&self) -> Result<&ProgramFiles, &str> {
+        let find = || closure_of(&self.program.program, &self.files()).map_err(|error| error.sentence());
+        self.elf_files.get_or_init(find).as_ref().map_err(String::as_str)
     }
 
     /// The device that holds most of it.

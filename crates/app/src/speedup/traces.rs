@@ -3,11 +3,8 @@
 use anyhow::Context;
 use coldstart_output::OutputTarget;
 use coldstart_profile::JsonPath;
+use coldstart_profile::trace::Trace;
 use coldstart_profile::trace::figures::Figures;
-use coldstart_profile::trace::{Layer, StartState, Trace};
-use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
-use coldstart_trace::TraceError;
-use coldstart_trace::start::{PreparedTrace, TraceOptions};
 use coldstart_tracefile::write_trace_at;
 use coldstart_view::page::{TraceSource, trace_page};
 
@@ -16,6 +13,7 @@ use super::story::Traces;
 use super::subject::Subject;
 use crate::error::AppError;
 use crate::observer::Observer;
+use crate::prefetch::{PlanRecorder, Refusal};
 use crate::writing::write_file;
 
 /// Where traces go.
@@ -42,11 +40,16 @@ pub(super) fn write(
     };
     let after = match trace(subject, setup) {
         Ok(after) => after,
-        Err(Refused::NotFollowed(reason)) => {
+        Err(Refusal::NotFollowed(reason)) => {
             observer.note(&format!("the fixed start cannot be traced ({reason}): no traces are written"));
             return Ok(None);
         }
-        Err(Refused::Other(error)) => return Err(error),
+        Err(Refusal::Other(error)) if subject.interrupt.signal().is_some() => return Err(error),
+        // What was measured is worth more than its picture.
+        Err(Refusal::Other(error)) => {
+            observer.note(&format!("no traces are written: {}", error.sentence()));
+            return Ok(None);
+        }
     };
     write_trace_at(&places.before, before)?;
     write_trace_at(&places.after, &after)?;
@@ -69,30 +72,9 @@ fn name(place: &OutputTarget) -> String {
     place.name().to_string_lossy().into_owned()
 }
 
-enum Refused {
-    NotFollowed(String),
-    Other(AppError),
-}
-
-fn trace(subject: &Subject<'_>, setup: &mut Setup) -> Result<Trace, Refused> {
-    let refused = |error| match error {
-        TraceError::NotFollowed { reason } => Refused::NotFollowed(reason),
-        error => Refused::Other(error.into()),
-    };
-    let launch = setup.launch_options(subject.launch).map_err(Refused::Other)?;
-    let state = if may_drop_caches() { StartState::Cold } else { StartState::AsIs };
-    let options = TraceOptions {
-        // As of the start before, which the plan of the used pages comes from.
-        layers: [Layer::Pages, Layer::Files].into(),
-        readiness: launch.readiness.to_string(),
-        launch,
-        state,
-        functions_everywhere: false,
-    };
+/// As the start before was traced for the plan of the used pages.
+fn trace(subject: &Subject<'_>, setup: &mut Setup) -> Result<Trace, Refusal> {
+    let options = setup.launch_options(subject.launch).map_err(Refusal::Other)?;
     let command = setup.command(subject);
-    let prepared = PreparedTrace::new(&command, &options).map_err(refused)?;
-    if state == StartState::Cold {
-        drop_caches().context("cannot drop the caches").map_err(|error| Refused::Other(error.into()))?;
-    }
-    Ok(prepared.record(&|_, _| false).map_err(refused)?.trace)
+    PlanRecorder { command: &command, options: &options, strategy: subject.strategy, make_cold: true }.trace()
 }

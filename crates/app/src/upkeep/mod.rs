@@ -1,4 +1,4 @@
-//! Plans that live on: replayed after login, refreshed after upgrades, both only when nobody is disturbed.
+//! Keeping plans up to date: replayed after login, refreshed after upgrades, both only while the machine is idle.
 
 mod idle;
 mod replay_all;

@@ -145,6 +145,17 @@ pub(crate) enum StrategyChoice {
     Concurrent,
 }
 
+impl StrategyChoice {
+    /// As an installation remembers it; `None` for the predicted faster way.
+    pub(crate) fn remembered(self) -> Option<&'static str> {
+        match self {
+            Self::Auto => None,
+            Self::Blocking => Some("blocking"),
+            Self::Concurrent => Some("concurrent"),
+        }
+    }
+}
+
 impl From<StrategyChoice> for Option<Strategy> {
     fn from(choice: StrategyChoice) -> Self {
         match choice {

@@ -12,14 +12,14 @@ use crate::cold::make_cold;
 use crate::text;
 
 struct Scene {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Scene {
-    /// A folder on a real disk, with documents that all or single starts read.
+    /// A directory on a real disk, with documents that all or single starts read.
     fn new() -> Self {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let scene = Self { folder };
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let scene = Self { directory };
         for document in ["shared", "a", "b", "c"] {
             fs::write(scene.path(document), vec![b'x'; 64 * 4096]).unwrap();
         }
@@ -27,7 +27,7 @@ impl Scene {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// A plan of a start that reads these documents.
@@ -95,7 +95,7 @@ fn what_enough_starts_read_is_in_the_merged_plan() {
 fn a_single_recording_stays_as_it_is() {
     let scene = Scene::new();
     let plan = scene.recorded(&["a"]);
-    let output = scene.folder.path().join(OsStr::from_bytes(b"a plan \xff"));
+    let output = scene.directory.path().join(OsStr::from_bytes(b"a plan \xff"));
     for plans in [&[plan.as_path()][..], &[&plan, &plan, &plan]] {
         let done = merge(plans, &[], &output);
         assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));

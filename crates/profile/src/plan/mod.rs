@@ -61,6 +61,11 @@ impl PlanSummary {
     pub fn is_blocking(&self) -> bool {
         self.windows_before_start == u32::MAX
     }
+
+    /// When it reads, in a word: "blocking", before the program starts, or "concurrent", beside it.
+    pub fn strategy_name(&self) -> &'static str {
+        if self.is_blocking() { "blocking" } else { "concurrent" }
+    }
 }
 
 /// The planner's model of the device.

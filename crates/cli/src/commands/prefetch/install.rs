@@ -3,7 +3,7 @@
 use coldstart_app::install::{PlanToInstall, SCHEMA};
 use coldstart_install::FixInUse;
 
-use crate::args::prefetch::{InstallPlanArgs, StrategyChoice};
+use crate::args::prefetch::InstallPlanArgs;
 use crate::commands::installing::{in_words, install_plan, recording};
 use crate::commands::launching::{command_line, waiting};
 use crate::error::CliError;
@@ -11,11 +11,7 @@ use crate::exit::Exit;
 use crate::output::{self, json};
 
 pub(super) fn run(args: &InstallPlanArgs) -> Result<Exit, CliError> {
-    let strategy = match args.planning.strategy {
-        StrategyChoice::Auto => None,
-        StrategyChoice::Blocking => Some("blocking"),
-        StrategyChoice::Concurrent => Some("concurrent"),
-    };
+    let strategy = args.planning.strategy.remembered();
     let recording = recording(&waiting(&args.waiting), args.input.as_deref(), strategy, args.exact)?;
     let fixes = vec![FixInUse { fix: "prefetch".to_owned(), before_seconds: None, after_seconds: None }];
     let plan = PlanToInstall::File(args.plan.clone());

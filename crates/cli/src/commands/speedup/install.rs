@@ -9,7 +9,6 @@ use coldstart_app::speedup::{FixKind, SpeedupOptions, Story};
 use coldstart_install::{FixInUse, NoReplacer};
 use coldstart_launch::CommandLine;
 
-use crate::args::prefetch::StrategyChoice;
 use crate::args::speedup::SpeedupArgs;
 use crate::commands::installed::undone;
 use crate::commands::installing::{install_plan, recording};
@@ -47,11 +46,7 @@ pub(super) fn fixes(args: &SpeedupArgs) -> Vec<FixKind> {
 
 /// Installs the plan that was measured.
 pub(super) fn install(args: &SpeedupArgs, options: &SpeedupOptions, story: &Story) -> Result<InstallOutcome, CliError> {
-    let strategy = match args.planning.strategy {
-        StrategyChoice::Auto => None,
-        StrategyChoice::Blocking => Some("blocking"),
-        StrategyChoice::Concurrent => Some("concurrent"),
-    };
+    let strategy = args.planning.strategy.remembered();
     let exact = story.fixes.iter().any(|fix| fix.fix.contains("used pages"));
     let recording = recording(&waiting(&args.launching.waiting), args.launching.input.as_deref(), strategy, exact)?;
     let in_use = |(number, fix): (usize, &coldstart_app::speedup::Step)| FixInUse {
