@@ -63,7 +63,7 @@ pub(super) fn make(method: Method, overlays: &[(CString, CString)]) -> Result<Ma
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|errno| Failed::system("make a pipe", errno));
     let ((report, reporting), (leave, leaving)) = (pipe()?, pipe()?);
     let prepared = Prepared::new(method).map_err(|error| Failed::system("name the kernel's files", error))?;
-    let ends = Ends { report: reporting.as_raw_fd(), leave: leave.as_raw_fd(), leaving: leaving.as_raw_fd() };
+    let ends = Ends { report: reporting.as_raw_fd(), leave: leave.as_raw_fd() };
     let child = Child(fork(ends, &prepared, overlays).map_err(|error| Failed::system("create a process", error))?);
     drop(reporting);
     drop(leave);
@@ -159,8 +159,6 @@ impl Prepared {
 struct Ends {
     report: RawFd,
     leave: RawFd,
-    /// The parent's end, closed in the child.
-    leaving: RawFd,
 }
 
 fn fork(ends: Ends, prepared: &Prepared, overlays: &[(CString, CString)]) -> io::Result<libc::pid_t> {
@@ -183,6 +181,27 @@ fn fork(ends: Ends, prepared: &Prepared, overlays: &[(CString, CString)]) -> io:
     }
 }
 
+/// Closes all descriptors but two: the parent's ends of our pipes, and of those of children that other threads make at the same time.
+/// Such a child would wait for us, and we for it.
+///
+/// # Safety
+/// For a child right after `fork`, which uses no other descriptor.
+unsafe fn close_all_but(one: RawFd, other: RawFd) {
+    let (first, second) = (one.min(other).unsigned_abs(), one.max(other).unsigned_abs());
+    let close = |from: u32, to: u32| {
+        if from <= to {
+            // SAFETY: a system call with integers; nobody else uses the descriptors of this process. Linux 5.9, like everything that
+            // follows.
+            unsafe { libc::syscall(libc::SYS_close_range, from, to, 0_u32) };
+        }
+    };
+    if first > 0 {
+        close(0, first - 1);
+    }
+    close(first + 1, second.saturating_sub(1));
+    close(second + 1, u32::MAX);
+}
+
 /// The child.
 ///
 /// # Safety
@@ -190,7 +209,7 @@ fn fork(ends: Ends, prepared: &Prepared, overlays: &[(CString, CString)]) -> io:
 unsafe fn work(ends: Ends, prepared: &Prepared, overlays: &[(CString, CString)]) -> ! {
     // SAFETY: system calls with integers, terminated strings, and buffers of the stated length.
     unsafe {
-        libc::close(ends.leaving);
+        close_all_but(ends.report, ends.leave);
         let (step, index) = match mount_all(prepared, overlays) {
             Ok(()) => (0, 0),
             Err(failed) => failed,

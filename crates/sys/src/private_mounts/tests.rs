@@ -264,3 +264,26 @@ fn obstacles_are_told_by_the_settings() {
         "run as root, or allow it with `sysctl kernel.unprivileged_userns_clone=1`"
     );
 }
+
+/// Threads that make views at the same time do not wait for one another's children.
+#[test]
+fn views_are_made_at_the_same_time() {
+    let (done, all_done) = std::sync::mpsc::channel();
+    for _ in 0..8 {
+        let done = done.clone();
+        std::thread::spawn(move || {
+            for _ in 0..25 {
+                let made = PrivateMounts::create(&[]);
+                if matches!(made, Err(PrivateMountsError::Impossible { .. })) {
+                    break;
+                }
+                made.unwrap();
+            }
+            done.send(()).unwrap();
+        });
+    }
+    drop(done);
+    for _ in 0..8 {
+        all_done.recv_timeout(std::time::Duration::from_secs(60)).expect("a thread hangs or failed");
+    }
+}
