@@ -3,6 +3,7 @@
 //! Only its tools are asked: the files of its database are private to it. `dpkg-divert` takes no lock by itself, as it is made for
 //! maintainer scripts, which run while dpkg holds it. So the lock is taken here, as a frontend of dpkg does.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -46,18 +47,39 @@ fn failed(name: &'static str, output: &Output) -> PackageError {
     PackageError::Tool { tool: name, message: messages.trim().replace('\n', "; ") }
 }
 
-/// The owner of a file, and the path under which dpkg knows it.
-pub(crate) fn owner_of(root: &Path, path: &Path) -> Result<Option<(Owner, PathBuf)>, PackageError> {
-    if !exists(root) || breaks_lines(path.as_os_str()) {
-        return Ok(None);
+/// Names asked for in one call: their length together stays far below the kernel's limit.
+const NAMES_IN_A_CALL: usize = 256;
+
+/// The owners of files, each with the path under which dpkg knows the file. A fixed number of calls for any number of files.
+pub(crate) fn owners_of(root: &Path, paths: &[&Path]) -> Result<Vec<Option<(Owner, PathBuf)>>, PackageError> {
+    if !exists(root) {
+        return Ok(vec![None; paths.len()]);
     }
-    for name in names_of(root, path) {
-        let Some(package) = package_of(root, &name)? else { continue };
-        if let Some(version) = version_of(root, &package)? {
-            return Ok(Some((Owner { package, version }, name)));
-        }
+    let names: Vec<Vec<PathBuf>> = paths
+        .iter()
+        .map(|path| if breaks_lines(path.as_os_str()) { Vec::new() } else { names_of(root, path) })
+        .collect();
+    let all: Vec<&PathBuf> = names.iter().flatten().collect();
+    let mut packages = HashMap::new();
+    for names in all.chunks(NAMES_IN_A_CALL) {
+        let answer = packages_of(root, names)?;
+        packages.extend(names.iter().filter_map(|name| Some((*name, package_in(&answer, name)?))));
     }
-    Ok(None)
+    let mut owning: Vec<&str> = packages.values().map(String::as_str).collect();
+    owning.sort_unstable();
+    owning.dedup();
+    let mut versions = HashMap::new();
+    for packages in owning.chunks(NAMES_IN_A_CALL) {
+        versions.extend(versions_of(root, packages)?);
+    }
+    let owner = |names: &Vec<PathBuf>| {
+        names.iter().find_map(|name| {
+            let package = packages.get(name)?;
+            let version = versions.get(package)?.clone();
+            Some((Owner { package: package.clone(), version }, name.clone()))
+        })
+    };
+    Ok(names.iter().map(owner).collect())
 }
 
 /// The names that a file may have in the database of a system whose `/lib` leads to `/usr/lib`, as given first.
@@ -73,19 +95,24 @@ fn names_of(root: &Path, path: &Path) -> Vec<PathBuf> {
     names
 }
 
-fn package_of(root: &Path, path: &Path) -> Result<Option<String>, PackageError> {
-    let mut pattern = Vec::new();
-    for byte in path.as_os_str().as_bytes() {
-        if b"*?[\\".contains(byte) {
-            pattern.push(b'\\');
+/// The lines `PACKAGE: PATH` of all names that dpkg knows.
+fn packages_of(root: &Path, names: &[&PathBuf]) -> Result<Vec<u8>, PackageError> {
+    let mut command = tool("dpkg-query", root);
+    command.arg("--search").arg("--");
+    for name in names {
+        let mut pattern = Vec::new();
+        for byte in name.as_os_str().as_bytes() {
+            if b"*?[\\".contains(byte) {
+                pattern.push(b'\\');
+            }
+            pattern.push(*byte);
         }
-        pattern.push(*byte);
+        command.arg(OsStr::from_bytes(&pattern));
     }
-    let output =
-        run("dpkg-query", tool("dpkg-query", root).arg("--search").arg("--").arg(OsStr::from_bytes(&pattern)))?;
+    let output = run("dpkg-query", &mut command)?;
     match output.status.code() {
-        Some(0) => Ok(package_in(&output.stdout, path)),
-        Some(1) => Ok(None),
+        // 1: some of them are in no package.
+        Some(0 | 1) => Ok(output.stdout),
         _ => Err(failed("dpkg-query", &output)),
     }
 }
@@ -101,17 +128,28 @@ fn package_in(answer: &[u8], path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(first).into_owned())
 }
 
-/// The version of a package, if its files are there.
-fn version_of(root: &Path, package: &str) -> Result<Option<String>, PackageError> {
+/// The versions of packages by their names, as asked for, without those whose files are gone.
+fn versions_of(root: &Path, packages: &[&str]) -> Result<HashMap<String, String>, PackageError> {
     let mut command = tool("dpkg-query", root);
-    let output = run("dpkg-query", command.args(["--show", "--showformat=${Version}\\n", "--", package]))?;
-    match output.status.code() {
-        Some(0) => {
-            Ok(String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned).filter(|v| !v.is_empty()))
-        }
-        Some(1) => Ok(None),
-        _ => Err(failed("dpkg-query", &output)),
+    command.args(["--show", "--showformat=${Package}\t${binary:Package}\t${Architecture}\t${Version}\n", "--"]);
+    let output = run("dpkg-query", command.args(packages))?;
+    if !matches!(output.status.code(), Some(0 | 1)) {
+        return Err(failed("dpkg-query", &output));
     }
+    let mut versions = HashMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let mut fields = line.split('\t');
+        let [Some(name), Some(full), Some(architecture), Some(version)] = std::array::from_fn(|_| fields.next()) else {
+            continue;
+        };
+        if !version.is_empty() {
+            // A package that is installed for several architectures is named with its own.
+            for name in [full.to_owned(), format!("{name}:{architecture}"), name.to_owned()] {
+                versions.entry(name).or_insert_with(|| version.to_owned());
+            }
+        }
+    }
+    Ok(versions)
 }
 
 /// Where the package's file goes: another path than `path` if that is diverted.

@@ -68,6 +68,9 @@ pub enum PackageError {
         /// The package that has it.
         package: Option<String>,
     },
+    /// dpkg's configuration cannot name a path.
+    #[error("`{}` cannot be named in a command that dpkg runs", .0.display())]
+    NotForHook(PathBuf),
     /// A record cannot be read.
     #[error("`{}` is not a record of a replaced file: {message}", path.display())]
     Record {
@@ -107,6 +110,9 @@ impl PackageError {
             }
             Self::OriginalLost { package: Some(package), .. } => format!("`apt reinstall {package}` brings it back"),
             Self::OriginalLost { .. } => "restore it from a backup".to_owned(),
+            Self::NotForHook(_) => {
+                "install coldstart under an absolute path of letters, digits and `/._-+,:@~`".to_owned()
+            }
             Self::Record { .. } => "move the record away".to_owned(),
         })
     }

@@ -6,6 +6,7 @@
 //! | dpkg's answers: owners, versions, diversions, its lock | `dpkg.rs` |
 //! | rpm and pacman, recognised by their databases | `other_managers.rs` |
 //! | a replaced file: planned, applied, refreshed, undone, repaired | `replacement/` |
+//! | after an upgrade: the originals in place again, called by dpkg | `replacement/fall_back.rs`, `hook.rs` |
 //!
 //! Not obvious: `dpkg-divert --rename` first moves the file away and leaves a gap until its new content is there; a program that
 //! starts in that instant misses its library. Here the original gets its second name by a hard link, dpkg is told without any
@@ -13,10 +14,12 @@
 
 mod dpkg;
 mod error;
+mod hook;
 mod other_managers;
 mod owner;
 mod replacement;
 
 pub use error::PackageError;
-pub use owner::{Owner, Ownership, owner_of, what_changed};
-pub use replacement::{Condition, Repaired, Replacement, Step, recorded, repair};
+pub use hook::{hook_file, remove_unused_hook, write_hook};
+pub use owner::{Owner, Ownership, owner_of, owners_of, what_changed};
+pub use replacement::{Condition, Repaired, Replacement, Step, fall_back, kept_beside, recorded, refusals, repair};

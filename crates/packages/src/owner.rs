@@ -55,13 +55,23 @@ impl Ownership {
 /// # Errors
 /// When the package manager exists but does not answer.
 pub fn owner_of(root: &Path, path: &Path) -> Result<Ownership, PackageError> {
-    if !path.is_absolute() {
-        return Err(PackageError::Relative(path.to_owned()));
+    Ok(owners_of(root, &[path])?.pop().unwrap_or(Ownership::None))
+}
+
+/// Who owns each of several files, in their order. dpkg is asked for all of them at once.
+///
+/// # Errors
+/// As [`owner_of`].
+pub fn owners_of(root: &Path, paths: &[&Path]) -> Result<Vec<Ownership>, PackageError> {
+    if let Some(path) = paths.iter().find(|path| !path.is_absolute()) {
+        return Err(PackageError::Relative((*path).to_owned()));
     }
-    if let Some((owner, listed)) = dpkg::owner_of(root, path)? {
-        return Ok(Ownership::Dpkg { owner, listed });
-    }
-    other_managers::owner_of(root, path)
+    let of_dpkg = dpkg::owners_of(root, paths)?;
+    let ownership = |(path, owner): (&&Path, Option<(Owner, PathBuf)>)| match owner {
+        Some((owner, listed)) => Ok(Ownership::Dpkg { owner, listed }),
+        None => other_managers::owner_of(root, path),
+    };
+    paths.iter().zip(of_dpkg).map(ownership).collect()
 }
 
 /// What has changed between two looks at a file's owner, as the end of a sentence; `None` if nothing has.

@@ -7,7 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_output::{StagedFile, flush_directory};
-use rustix::fs::{Mode, XattrFlags, fchmod, fchown, fgetxattr, fsetxattr};
+use rustix::fs::{
+    Mode, Timespec, Timestamps, XattrFlags, fchmod, fchown, fgetxattr, fsetxattr, futimens,
+};
+use serde::{Deserialize, Serialize};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
@@ -23,8 +26,8 @@ const ATTRIBUTES: &[&CStr] = &[c"security.capability", c"system.posix_acl_access
 /// The longest value of an attribute (`XATTR_SIZE_MAX`).
 const LONGEST_VALUE: usize = 65536;
 
-/// Where the original of a file is kept.
-pub(super) fn kept_beside(file: &Path) -> PathBuf {
+/// Where the original of a replaced file is kept.
+pub fn kept_beside(file: &Path) -> PathBuf {
     hidden(file, KEPT)
 }
 
@@ -49,6 +52,26 @@ pub(super) fn digest(path: &Path) -> Result<Option<String>, PackageError> {
     Ok(Some(hasher.finalize().to_hex().to_string()))
 }
 
+/// What tells without reading it whether a file is still the same: an upgrade always makes a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Identity {
+    inode: u64,
+    size: u64,
+    modified: i64,
+    modified_nanoseconds: i64,
+}
+
+/// The identity of the file at `path`; `None` if there is none.
+pub(super) fn identity(path: &Path) -> Option<Identity> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    Some(Identity {
+        inode: found.ino(),
+        size: found.size(),
+        modified: found.mtime(),
+        modified_nanoseconds: found.mtime_nsec(),
+    })
+}
+
 /// Whether two paths name one file.
 fn are_one(one: &Path, other: &Path) -> bool {
     let number = |path| std::fs::symlink_metadata(path).map(|found| (found.dev(), found.ino())).ok();
@@ -66,7 +89,8 @@ pub(super) fn link(file: &Path, name: &Path) -> Result<(), PackageError> {
     }
 }
 
-/// A copy of `content` that is not visible yet, with what `like` may do: owner, mode, capabilities.
+/// A copy of `content` that is not visible yet, with what `like` may do: owner, mode, capabilities; and with its modification time,
+/// by which plans and build tools know a file.
 pub(super) fn stage(content: &Path, like: &Path, file: &Path) -> Result<StagedFile, PackageError> {
     let directory = file.parent().unwrap_or(Path::new("/"));
     let copy = || -> io::Result<StagedFile> {
@@ -87,6 +111,8 @@ pub(super) fn stage(content: &Path, like: &Path, file: &Path) -> Result<StagedFi
                 Err(errno) => return Err(errno.into()),
             }
         }
+        let time = Timespec { tv_sec: rights.mtime(), tv_nsec: rights.mtime_nsec() };
+        futimens(staged.file(), &Timestamps { last_access: time, last_modification: time })?;
         staged.file().sync_all()?;
         Ok(staged)
     };

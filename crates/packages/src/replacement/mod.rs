@@ -9,9 +9,10 @@
 //! 5. the record is settled.
 //!
 //! The file always exists and is whole. dpkg's lock is held, so that no upgrade falls between the steps. [`repair()`] ends what a kill
-//! interrupted. An upgrade replaces the original under its second name; the file in place is then out of date, which
-//! [`Replacement::condition`] tells from the original's digest.
+//! interrupted. An upgrade replaces the original under its second name; the file in place is then out of date. [`fall_back()`], which
+//! dpkg calls after each run, puts the new original in place until somebody makes the changed file again.
 
+mod fall_back;
 mod files;
 mod record;
 mod repair;
@@ -22,12 +23,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
+pub use fall_back::fall_back;
+pub use files::kept_beside;
 pub use repair::{Repaired, repair};
 
 use crate::dpkg;
 use crate::error::PackageError;
 use crate::other_managers;
-use crate::owner::{Owner, Ownership, inside, owner_of, what_changed};
+use crate::owner::{Owner, Ownership, inside, owner_of, owners_of, what_changed};
 use record::{Pending, Phase, Record};
 
 /// A step that has been done, on the way there or back. For tests that end the program in between.
@@ -54,8 +57,11 @@ pub enum Step {
 pub enum Condition {
     /// As it was left.
     Fresh,
-    /// The original is another one, by an upgrade: refresh or undo. With the change in words.
+    /// The original is another one, by an upgrade, and the file in place is still made from the old one: refresh or undo. With the
+    /// change in words.
     OriginalChanged(Option<String>),
+    /// The original itself is in place, since an upgrade: refresh or undo. With the change in words.
+    FellBack(Option<String>),
     /// The package is gone; the replacement is left over: undo.
     PackageGone,
     /// The file is neither ours nor the original.
@@ -81,6 +87,34 @@ pub fn recorded(root: &Path, records: &Path) -> Result<Vec<Replacement>, Package
     Ok(Record::all(records)?.into_iter().map(with).collect())
 }
 
+/// The reason against replacing each of several files, in their order; `None` for a file that can be replaced. Changes nothing, and
+/// asks dpkg for all of them at once.
+///
+/// # Errors
+/// When the package manager exists but does not answer.
+pub fn refusals(root: &Path, files: &[&Path]) -> Result<Vec<Option<PackageError>>, PackageError> {
+    let owners = owners_of(root, files)?;
+    files.iter().zip(owners).map(|(file, ownership)| refusal(root, file, &ownership)).collect()
+}
+
+fn refusal(root: &Path, file: &Path, ownership: &Ownership) -> Result<Option<PackageError>, PackageError> {
+    if let Some(refusal) = other_managers::refusal(root, file, ownership) {
+        return Ok(Some(refusal));
+    }
+    let file = match ownership {
+        Ownership::Dpkg { listed, .. } => listed.as_path(),
+        _ => file,
+    };
+    let (real, kept) = (inside(root, file), inside(root, &files::kept_beside(file)));
+    if matches!(ownership, Ownership::Dpkg { .. }) {
+        let to = dpkg::true_name(root, file)?;
+        if to != file {
+            return Ok(Some(PackageError::Diverted { path: real, to }));
+        }
+    }
+    Ok(std::fs::symlink_metadata(&kept).is_ok().then_some(PackageError::NameTaken(kept)))
+}
+
 impl Replacement {
     /// Checks that `file`, an absolute path inside the system at `root`, can be replaced by `changed`. Changes nothing.
     ///
@@ -88,7 +122,7 @@ impl Replacement {
     /// The reason against it.
     pub fn plan(root: &Path, records: &Path, file: &Path, changed: &Path) -> Result<Self, PackageError> {
         let ownership = owner_of(root, file)?;
-        if let Some(refusal) = other_managers::refusal(root, file, &ownership) {
+        if let Some(refusal) = refusal(root, file, &ownership)? {
             return Err(refusal);
         }
         let (file, diverted) = match &ownership {
@@ -96,16 +130,7 @@ impl Replacement {
             _ => (file, false),
         };
         let kept = files::kept_beside(file);
-        let (real, real_kept) = (inside(root, file), inside(root, &kept));
-        if diverted {
-            let to = dpkg::true_name(root, file)?;
-            if to != file {
-                return Err(PackageError::Diverted { path: real, to });
-            }
-        }
-        if std::fs::symlink_metadata(&real_kept).is_ok() {
-            return Err(PackageError::NameTaken(real_kept));
-        }
+        let real = inside(root, file);
         let missing = || PackageError::io("find", &real)(std::io::ErrorKind::NotFound.into());
         let original = files::digest(&real)?.ok_or_else(missing)?;
         let changed = digest_of_new(changed)?;
@@ -121,6 +146,11 @@ impl Replacement {
     /// Its original, with the root before it: what a refresh must change again.
     pub fn kept(&self) -> PathBuf {
         inside(&self.root, &self.record.kept.path())
+    }
+
+    /// Whether dpkg is told that the package's file has another name.
+    pub fn is_diverted(&self) -> bool {
+        self.record.diverted
     }
 
     /// The package when this was recorded.
@@ -175,6 +205,7 @@ impl Replacement {
 
     fn settle(&mut self) -> Result<(), PackageError> {
         self.record.phase = Phase::Applied;
+        self.record.identity = files::identity(&self.kept());
         self.record.write(&self.records)
     }
 
@@ -223,6 +254,9 @@ impl Replacement {
             (kept, _) if kept.as_ref() != Some(&self.record.original) => {
                 Condition::OriginalChanged(what_changed(self.owner(), &owner()?))
             }
+            _ if self.record.changed == self.record.original => {
+                Condition::FellBack(what_changed(self.owner(), &owner()?))
+            }
             _ => Condition::Fresh,
         })
     }
@@ -230,15 +264,19 @@ impl Replacement {
     /// Keeps other coldstarts, and dpkg where it is concerned, away.
     fn lock(&self) -> Result<Locks, PackageError> {
         std::fs::create_dir_all(&self.records).map_err(PackageError::io("create", &self.records))?;
-        let own = File::open(&self.records).map_err(PackageError::io("open", &self.records))?;
-        flock(&own, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| PackageError::Locked(self.records.clone()))?;
-        let mut locks = Locks { own, _of_dpkg: None };
+        let mut locks = lock_records(&self.records)?;
         if self.record.diverted {
             locks._of_dpkg = Some(dpkg::Lock::take(&self.root)?);
         }
         Ok(locks)
     }
+}
+
+/// Keeps other coldstarts away.
+fn lock_records(records: &Path) -> Result<Locks, PackageError> {
+    let own = File::open(records).map_err(PackageError::io("open", records))?;
+    flock(&own, FlockOperation::NonBlockingLockExclusive).map_err(|_| PackageError::Locked(records.to_owned()))?;
+    Ok(Locks { own, _of_dpkg: None })
 }
 
 /// The locks, until it is dropped.

@@ -10,6 +10,7 @@ use coldstart_output::{StagedFile, flush_directory};
 use serde::{Deserialize, Serialize};
 
 use crate::error::PackageError;
+use super::files::Identity;
 use crate::owner::Owner;
 
 /// The version of the form below.
@@ -79,6 +80,9 @@ pub(super) struct Record {
     pub(super) changed: String,
     pub(super) phase: Phase,
     pub(super) pending: Option<Pending>,
+    /// The original when the file was last replaced.
+    #[serde(default)]
+    pub(super) identity: Option<Identity>,
 }
 
 impl Record {
@@ -86,7 +90,7 @@ impl Record {
         let [original, changed] = digests;
         let (file, kept) = (Name::from(file), Name::from(kept));
         let schema = SCHEMA.to_owned();
-        Self { schema, file, kept, diverted, owner, original, changed, phase: Phase::Applying, pending: None }
+        Self { schema, file, kept, diverted, owner, original, changed, phase: Phase::Applying, pending: None, identity: None }
     }
 
     /// Its path in the directory of records: one for each replaced file.

@@ -1,10 +1,12 @@
 //! The life of a replaced file: upgraded, downgraded, reinstalled, removed, purged.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use coldstart_packages::{Condition, Replacement, recorded};
+use coldstart_packages::{
+    Condition, PackageError, Replacement, fall_back, hook_file, recorded, remove_unused_hook, write_hook,
+};
 use coldstart_testing::{compile, succeed};
 
 use crate::system::System;
@@ -65,6 +67,80 @@ fn a_replaced_file_lives_through_upgrades() {
     leaves_nothing(&system);
     system.install(&versions[1]);
     assert_eq!(system.read(FILE), "2.0");
+}
+
+/// What dpkg's hook does: nothing of the old version stays beside the new one.
+#[test]
+fn after_an_upgrade_the_original_is_in_place() {
+    let Some(system) = System::new() else { return };
+    let versions = ["1.0", "2.0", "3.0"].map(|version| system.package("answer", version, FILE, version.as_bytes()));
+    system.install(&versions[0]);
+    replace(&system, b"changed 1.0");
+    let put_back = || fall_back(&system.root(), &system.records()).unwrap();
+    assert_eq!(put_back(), [""; 0].map(PathBuf::from));
+    assert_eq!(system.read(FILE), "changed 1.0");
+    system.install(&versions[0]);
+    assert_eq!(put_back(), [""; 0].map(PathBuf::from), "a reinstallation changes nothing");
+    assert_eq!((&*system.read(FILE), one(&system).condition().unwrap()), ("changed 1.0", Condition::Fresh));
+
+    for (version, before) in [("2.0", "1.0"), ("3.0", "1.0")] {
+        system.install(&versions[if version == "2.0" { 1 } else { 2 }]);
+        assert_eq!(put_back(), [system.at(FILE)]);
+        assert_eq!((&*system.read(FILE), &*system.read(KEPT)), (version, version));
+        let words = format!("package answer {before} became {version}");
+        assert_eq!(one(&system).condition().unwrap(), Condition::FellBack(Some(words)));
+        assert_eq!(put_back(), [""; 0].map(PathBuf::from), "twice is once");
+        assert_eq!(system.dpkg(&["--verify", "answer"], &[]), "");
+    }
+    one(&system).refresh(&system.beside("changed", "changed 3.0"), &mut |_| {}).unwrap();
+    assert_eq!((&*system.read(FILE), one(&system).condition().unwrap()), ("changed 3.0", Condition::Fresh));
+    system.install(&versions[1]);
+    assert_eq!(put_back(), [system.at(FILE)]);
+    one(&system).undo(&mut |_| {}).unwrap();
+    assert_eq!(system.read(FILE), "2.0");
+    leaves_nothing(&system);
+}
+
+/// A file that somebody put in place of ours is not touched, and one whose package is gone waits for its undoing.
+#[test]
+fn falling_back_leaves_the_files_of_others_alone() {
+    let Some(system) = System::new() else { return };
+    let versions = ["1.0", "2.0"].map(|version| system.package("answer", version, FILE, version.as_bytes()));
+    system.install(&versions[0]);
+    replace(&system, b"changed");
+    system.install(&versions[1]);
+    std::fs::write(system.at(FILE), "mine").unwrap();
+    assert_eq!(fall_back(&system.root(), &system.records()).unwrap(), [""; 0].map(PathBuf::from));
+    assert_eq!((&*system.read(FILE), one(&system).condition().unwrap()), ("mine", Condition::Overwritten));
+    std::fs::write(system.at(FILE), "changed").unwrap();
+    system.dpkg(&["--remove", "answer"], &[]);
+    assert_eq!(fall_back(&system.root(), &system.records()).unwrap(), [""; 0].map(PathBuf::from));
+    assert_eq!(one(&system).condition().unwrap(), Condition::PackageGone);
+}
+
+#[test]
+fn the_changed_file_has_the_time_of_its_original() {
+    let Some(system) = System::new() else { return };
+    system.install(&system.package("answer", "1.0", FILE, b"1.0"));
+    let before = std::fs::metadata(system.at(FILE)).unwrap().modified().unwrap();
+    replace(&system, b"changed");
+    assert_eq!(std::fs::metadata(system.at(FILE)).unwrap().modified().unwrap(), before);
+}
+
+#[test]
+fn the_hook_is_there_as_long_as_a_file_of_a_package_is_replaced() {
+    let Some(system) = System::new() else { return };
+    system.install(&system.package("answer", "1.0", FILE, b"1.0"));
+    let write = || write_hook(&system.root(), Path::new("/usr/bin/coldstart"), "installed --fall-back");
+    write().unwrap();
+    let replacement = replace(&system, b"changed");
+    assert!(!remove_unused_hook(&system.root(), &system.records()).unwrap());
+    replacement.undo(&mut |_| {}).unwrap();
+    assert!(remove_unused_hook(&system.root(), &system.records()).unwrap());
+    assert!(!hook_file(&system.root()).exists());
+    std::fs::write(hook_file(&system.root()), "# of the administrator\n").unwrap();
+    assert!(matches!(write(), Err(PackageError::NameTaken(_))));
+    assert!(!remove_unused_hook(&system.root(), &system.records()).unwrap());
 }
 
 #[test]

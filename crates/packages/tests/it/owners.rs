@@ -4,13 +4,31 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use coldstart_packages::{Owner, Ownership, PackageError, Replacement, owner_of, what_changed};
+use coldstart_packages::{Owner, Ownership, PackageError, Replacement, owner_of, owners_of, what_changed};
 use coldstart_testing::scratch;
 
 use crate::system::System;
 
 fn owner(package: &str, version: &str) -> Owner {
     Owner { package: package.to_owned(), version: version.to_owned() }
+}
+
+#[test]
+fn many_files_are_asked_for_at_once() {
+    let Some(system) = System::new() else { return };
+    system.install(&system.package("answer", "1:2.0-3", "/usr/lib/a*[b]\\c.so", b""));
+    system.install(&system.package("merged", "7", "/lib/merged.so", b""));
+    std::fs::write(system.at("/usr/lib/own"), "").unwrap();
+    let files = ["/usr/lib/a*[b]\\c.so", "/usr/lib/own", "/usr/lib/merged.so", "/usr/lib/missing"].map(Path::new);
+    // More than one call takes.
+    let many: Vec<&Path> = files.iter().copied().cycle().take(1_000).collect();
+    let found = owners_of(&system.root(), &many).unwrap();
+    let shown: Vec<String> =
+        found.iter().take(4).map(|owner| owner.owner().map_or("-".to_owned(), ToString::to_string)).collect();
+    assert_eq!(shown, ["answer 1:2.0-3", "-", "merged 7", "-"]);
+    assert!(found.chunks(4).all(|four| four == &found[..4]));
+    assert_eq!(found[2], owner_of(&system.root(), files[2]).unwrap());
+    assert!(owners_of(&system.root(), &[Path::new("relative")]).is_err());
 }
 
 #[test]
