@@ -34,4 +34,6 @@ pub use manifest::{
 pub use registry::{Found, Installation, MANIFEST, PLAN, Registry, STARTER};
 pub use replacer::{NoReplacer, ReplacedState, Replacer};
 pub use stored::Stored;
-pub use transaction::{Draft, DraftPlace, Repaired, Undone, install, repair, uninstall, update_plan};
+pub use transaction::{
+    Draft, DraftPlace, Repaired, Undone, install, repair, uninstall, update_changed_files, update_plan,
+};

@@ -16,7 +16,7 @@ use crate::file::{
     FileState, PlannedFile, back_up, create_directories, is_marked, prepare, read_regular, remove_empty, restore,
     sha256, write, write_new,
 };
-use crate::manifest::{InstallationState, Manifest, NewManifest, PlaceRecord, SCHEMA, Source};
+use crate::manifest::{ChangedFile, InstallationState, Manifest, NewManifest, PlaceRecord, SCHEMA, Source};
 use crate::registry::{Installation, Registry};
 use crate::replacer::Replacer;
 use crate::stored::Stored;
@@ -312,6 +312,35 @@ pub fn repair(registry: &Registry, name: &OsStr, replacer: &dyn Replacer) -> Res
     })
 }
 
+/// Records which files of an installation are still replaced.
+///
+/// # Errors
+/// If there is none of this name, or it is half-made.
+pub fn update_changed_files(
+    registry: &Registry,
+    name: &OsStr,
+    files: Vec<ChangedFile>,
+) -> Result<Manifest, InstallError> {
+    let installation = registry.installation(name)?;
+    let _lock = registry.lock()?;
+    let mut manifest = installed(registry, &installation, name)?;
+    manifest.body.changed_files = files;
+    installation.write_manifest(&manifest)?;
+    Ok(manifest)
+}
+
+/// The manifest of a complete installation.
+fn installed(registry: &Registry, installation: &Installation, name: &OsStr) -> Result<Manifest, InstallError> {
+    let manifest = registry.read(name)?.ok_or_else(|| InstallError::NotInstalled { name: name.to_owned() })?;
+    match manifest.state {
+        InstallationState::Installed => Ok(manifest),
+        _ => {
+            let reason = "it is half-made".to_owned();
+            Err(InstallError::Manifest { path: installation.manifest(), reason })
+        }
+    }
+}
+
 /// Replaces the plan of an installation. Programs that start meanwhile see the old or the new one.
 ///
 /// # Errors
@@ -328,11 +357,7 @@ pub fn update_plan(
         return Err(InstallError::NotInstalled { name: name.to_owned() });
     }
     let _lock = registry.lock()?;
-    let mut manifest = registry.read(name)?.ok_or_else(|| InstallError::NotInstalled { name: name.to_owned() })?;
-    if manifest.state != InstallationState::Installed {
-        let reason = "it is half-made".to_owned();
-        return Err(InstallError::Manifest { path: installation.manifest(), reason });
-    }
+    let mut manifest = installed(registry, &installation, name)?;
     write_new(&installation.plan(), plan, 0o644)?;
     manifest.body.recorded_at = recorded_at;
     manifest.body.coldstart = coldstart.to_owned();

@@ -11,6 +11,7 @@ use coldstart_profile::printable;
 use rustix::fs::{Access, access};
 use serde::Serialize;
 
+use super::changed::FileReplacer;
 use super::registries::{command, every_scope};
 use crate::error::AppError;
 use crate::prefetch::{read_plan, stale_reason};
@@ -67,6 +68,8 @@ pub struct InstallationReport {
     pub fixes: Vec<String>,
     /// Where it is installed.
     pub places: Vec<PlaceReport>,
+    /// Files of the program that are replaced by changed ones.
+    pub replaced_files: Vec<Stored>,
     /// Files of the plan that have changed or are missing.
     pub stale_files: Vec<StaleFile>,
 }
@@ -93,13 +96,13 @@ pub struct StaleFile {
 ///
 /// # Errors
 /// If the directories cannot be read, or nothing of this name is installed.
-pub fn list(name: Option<&OsStr>, only_user: bool, replacer: &dyn Replacer) -> Result<Listing, AppError> {
+pub fn list(name: Option<&OsStr>, only_user: bool) -> Result<Listing, AppError> {
     let mut installations = Vec::new();
     for directories in every_scope(only_user)? {
         let registry = Registry::new(&directories.registry);
         for found in registry.list()? {
             if name.is_none_or(|name| name == found.name) {
-                installations.push(report_on(&registry, found, directories.scope, replacer)?);
+                installations.push(report_on(&registry, found, directories.scope)?);
             }
         }
     }
@@ -115,12 +118,7 @@ pub fn list(name: Option<&OsStr>, only_user: bool, replacer: &dyn Replacer) -> R
 ///
 /// # Errors
 /// If its name is not that of an installation.
-pub fn report_on(
-    registry: &Registry,
-    found: Found,
-    scope: Scope,
-    replacer: &dyn Replacer,
-) -> Result<InstallationReport, AppError> {
+pub fn report_on(registry: &Registry, found: Found, scope: Scope) -> Result<InstallationReport, AppError> {
     let installation = registry.installation(&found.name)?;
     let mut report = InstallationReport {
         name: Stored::new(found.name.clone()),
@@ -134,13 +132,14 @@ pub fn report_on(
         recorded_at: None,
         fixes: Vec::new(),
         places: Vec::new(),
+        replaced_files: Vec::new(),
         stale_files: Vec::new(),
     };
     let mut judge = Judge { report: &mut report, name: found.name, scope };
     match found.manifest {
         None => judge.broken("its installation was interrupted".to_owned(), "--repair"),
         Some(Err(error)) => judge.broken(AppError::from(error).sentence(), "--repair"),
-        Some(Ok(manifest)) => judge.judge(&manifest, &installation, replacer),
+        Some(Ok(manifest)) => judge.judge(&manifest, &installation),
     }
     Ok(report)
 }
@@ -169,13 +168,14 @@ impl Judge<'_> {
         self.report.reasons.push(reason);
     }
 
-    fn judge(&mut self, manifest: &Manifest, installation: &Installation, replacer: &dyn Replacer) {
+    fn judge(&mut self, manifest: &Manifest, installation: &Installation) {
         let body = &manifest.body;
         self.report.program = Some(body.program.path.clone());
         self.report.arguments.clone_from(&body.program.arguments);
         self.report.installed_at = Some(body.installed_at);
         self.report.recorded_at = Some(body.recorded_at);
         self.report.fixes = body.fixes.iter().map(|fix| fix.fix.clone()).collect();
+        self.report.replaced_files = body.changed_files.iter().map(|file| file.path.clone()).collect();
         let states = |place: &coldstart_install::PlaceRecord| PlaceReport {
             place: place.place.clone(),
             files: place.files.iter().map(|file| (file.path.clone(), file.state())).collect(),
@@ -205,7 +205,7 @@ impl Judge<'_> {
         }
         for file in &body.changed_files {
             let path = printable(file.path.path());
-            match replacer.state(file) {
+            match FileReplacer.state(file) {
                 ReplacedState::Replaced => {}
                 ReplacedState::Original => self.stale(format!("`{path}` is the original again")),
                 ReplacedState::Changed(reason) => self.stale(format!("`{path}`: {reason}")),

@@ -2,6 +2,7 @@
 //!
 //! What is written where is planned and done in `coldstart_install`; here are the program, its plan and the words.
 
+mod changed;
 mod health;
 mod program;
 mod refresh;
@@ -14,8 +15,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, default_places, starter_file};
 use coldstart_install::{
-    ChangedFile, Directories, Draft, FixInUse, InstallError, Installation, LauncherRecord, NewManifest, ProgramRecord,
-    RecordingFacts, Registry, Replacer, Scope, Stored,
+    Directories, Draft, FixInUse, InstallError, Installation, LauncherRecord, NewManifest, ProgramRecord,
+    RecordingFacts, Registry, Scope, Stored,
 };
 use coldstart_launch::CommandLine;
 use coldstart_profile::plan::PlanView;
@@ -25,12 +26,13 @@ use serde::Serialize;
 use crate::error::{AppError, HintExt};
 use crate::observer::Observer;
 use crate::prefetch::{now, read_plan, view_plan};
-use crate::speedup::Launcher;
+use crate::speedup::{FileChange, Launcher};
 
+pub use changed::{FellBack, FileReplacer, Guard, fall_back};
 pub use health::{Health, InstallationReport, Listing, PlaceReport, StaleFile, list, report_on};
 pub use refresh::{RefreshOutcome, refresh};
 pub use registries::{Located, locate, places_for};
-pub use undo::{RepairOutcome, UndoOutcome, repair, uninstall};
+pub use undo::{RepairOutcome, Repairs, UndoOutcome, repair, uninstall};
 
 /// The schema of an [`InstallOutcome`] as JSON.
 pub const SCHEMA: &str = "coldstart.install/1";
@@ -64,7 +66,7 @@ impl PlanToInstall {
 
 /// What is to be installed, and where.
 #[derive(Clone)]
-pub struct InstallRequest<'a> {
+pub struct InstallRequest {
     /// The program, and the arguments of the recorded start.
     pub program: CommandLine,
     /// Its name among the installations; `None` for that of the program's file.
@@ -83,10 +85,8 @@ pub struct InstallRequest<'a> {
     pub working_directory: PathBuf,
     /// The fixes in use.
     pub fixes: Vec<FixInUse>,
-    /// Files of the program that are replaced by `replacer`.
-    pub changed_files: Vec<ChangedFile>,
-    /// Replaces and restores them.
-    pub replacer: &'a dyn Replacer,
+    /// Files of the program that are replaced.
+    pub changes: Vec<FileChange>,
 }
 
 /// What was installed.
@@ -102,6 +102,11 @@ pub struct InstallOutcome {
     pub directory: Stored,
     /// Where it was installed.
     pub places: Vec<InstalledPlace>,
+    /// Files of the program that were replaced.
+    pub replaced_files: Vec<Stored>,
+    /// Whether there is a plan.
+    #[serde(skip)]
+    has_plan: bool,
     /// What the user should know, one sentence each.
     pub notes: Vec<String>,
 }
@@ -119,11 +124,11 @@ pub struct InstalledPlace {
     pub afterwards: Option<String>,
 }
 
-/// Installs a plan where the program is started. An installation of the same program under this name is replaced.
+/// Installs a plan where the program is started, and replaces files of the program. An installation of the same program under this name is replaced.
 ///
 /// # Errors
 /// If the program or the plan cannot be used, a place refuses it, or something cannot be written. Then nothing is installed.
-pub fn install(request: &InstallRequest<'_>, observer: &dyn Observer) -> Result<InstallOutcome, AppError> {
+pub fn install(request: &InstallRequest, observer: &dyn Observer) -> Result<InstallOutcome, AppError> {
     let program = program::original(&request.program.program, &request.directories)?;
     let name = request.name.clone().or_else(|| program.file_name().map(OsString::from)).unwrap_or_default();
     let plan = request.plan.as_ref().map(PlanToInstall::read).transpose()?;
@@ -134,7 +139,7 @@ pub fn install(request: &InstallRequest<'_>, observer: &dyn Observer) -> Result<
         let draft = draft(request, &name, &program, plan, installation, &mut planned, &mut notes)?;
         Ok::<_, InstallError>(draft)
     };
-    let manifest = coldstart_install::install(&registry, &name, draft, request.replacer, &program)
+    let manifest = coldstart_install::install(&registry, &name, draft, &FileReplacer, &program)
         .with_context(|| format!("cannot install `{}`", printable(&program)))?;
     if request.directories.scope == Scope::System {
         notes.extend(program::unsafe_launcher(&request.launcher.file));
@@ -154,12 +159,27 @@ pub fn install(request: &InstallRequest<'_>, observer: &dyn Observer) -> Result<
         scope: request.directories.scope,
         program: manifest.body.program.path,
         places: planned.into_iter().map(place).collect(),
+        replaced_files: manifest.body.changed_files.into_iter().map(|file| file.path).collect(),
+        has_plan: manifest.body.has_plan,
         notes,
     })
 }
 
+impl InstallOutcome {
+    /// How the program is started now, with the arguments of `program`.
+    pub(crate) fn command(&self, program: &CommandLine) -> CommandLine {
+        if !self.has_plan {
+            return program.clone();
+        }
+        let starter = self.directory.path().join(coldstart_install::STARTER);
+        let mut arguments = vec![self.program.word().to_owned()];
+        arguments.extend(program.arguments.iter().cloned());
+        CommandLine { program: starter.into(), arguments }
+    }
+}
+
 fn draft(
-    request: &InstallRequest<'_>,
+    request: &InstallRequest,
     name: &std::ffi::OsStr,
     program: &Path,
     plan: Option<Vec<u8>>,
@@ -198,7 +218,7 @@ fn draft(
             words: stored(&request.launcher.words),
         },
         places: Vec::new(),
-        changed_files: request.changed_files.clone(),
+        changed_files: changed::planned(&request.changes, installation, &request.directories),
     };
     let mut own_files = Vec::new();
     if plan.is_some() {

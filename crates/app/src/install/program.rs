@@ -36,15 +36,20 @@ fn wrapped_by(path: &Path, directories: &Directories) -> Option<PathBuf> {
 
 /// A note if others than root can replace the launcher that all users are going to start.
 pub(super) fn unsafe_launcher(launcher: &Path) -> Option<String> {
-    let is_open = |path: &Path| {
-        let sticky_directory = |mode: u32| mode & 0o41000 == 0o41000;
-        let others_may = |mode: u32| mode & 0o022 != 0 && !sticky_directory(mode);
-        path.metadata().map_or(true, |found| found.uid() != 0 || others_may(found.mode()))
-    };
-    let open = launcher.ancestors().find(|path| is_open(path))?;
+    let open = open_to_others(launcher)?;
     Some(format!(
         "all users start the launcher `{}`, and others than root can change `{}`: install coldstart where only root may write",
         printable(launcher),
         printable(open)
     ))
+}
+
+/// The file itself, or the first directory above it, that others than root can change; `None` if only root can.
+pub(super) fn open_to_others(path: &Path) -> Option<&Path> {
+    let is_open = |path: &Path| {
+        let sticky_directory = |mode: u32| mode & 0o41000 == 0o41000;
+        let others_may = |mode: u32| mode & 0o022 != 0 && !sticky_directory(mode);
+        path.metadata().map_or(true, |found| found.uid() != 0 || others_may(found.mode()))
+    };
+    path.ancestors().find(|path| is_open(path))
 }

@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use coldstart_install::place::PlaceChoice;
-use coldstart_install::{FileState, InstallError, InstallationState, Manifest, Replacer, Stored, update_plan};
+use coldstart_install::{
+    FileState, InstallError, InstallationState, Manifest, Stored, update_changed_files, update_plan,
+};
 use coldstart_launch::{CommandLine, LaunchOptions, Readiness};
 use coldstart_prefetch::Strategy;
 use coldstart_profile::printable;
 use rustix::fs::{Access, access};
 use serde::Serialize;
 
+use super::changed::{change, refresh_files};
 use super::registries::{Located, locate};
 use super::{InstallRequest, PlanToInstall, install};
 use crate::error::{AppError, HintExt};
@@ -21,7 +24,7 @@ use crate::observer::Observer;
 use crate::prefetch::{PlanRecorder, now, record_as};
 use crate::speedup::Launcher;
 
-/// A plan that was recorded again.
+/// An installation that was brought up to date.
 #[derive(Clone, Debug, Serialize)]
 pub struct RefreshOutcome {
     /// The installation.
@@ -32,28 +35,28 @@ pub struct RefreshOutcome {
     pub predicted_start_seconds: f64,
     /// Whether the places were written again, because what they are made from has changed, or they were gone.
     pub places_written: bool,
+    /// Number of files of the program that are replaced.
+    pub replaced_files: usize,
+    /// Files that are not replaced any more, a sentence each.
+    pub notes: Vec<String>,
     /// What the user has to do now, as commands.
     pub afterwards: Vec<String>,
 }
 
-/// Records the program again, and replaces the plan: a program that starts meanwhile sees the old or the new one.
+/// Makes replaced files again from their originals, records the program again, and replaces the plan: a program that starts meanwhile sees the old or the new one.
 ///
 /// # Errors
 /// If nothing of this name is installed, it is half-made, or the program cannot be recorded. The old plan is then in use.
-pub fn refresh(
-    name: &OsStr,
-    only_user: bool,
-    replacer: &dyn Replacer,
-    observer: &dyn Observer,
-) -> Result<RefreshOutcome, AppError> {
+pub fn refresh(name: &OsStr, only_user: bool, observer: &dyn Observer) -> Result<RefreshOutcome, AppError> {
     let located = locate(name, only_user)?;
-    let manifest = located.registry.read(name)?.ok_or_else(|| InstallError::NotInstalled { name: name.to_owned() })?;
+    let mut manifest =
+        located.registry.read(name)?.ok_or_else(|| InstallError::NotInstalled { name: name.to_owned() })?;
     let shown = printable(std::path::Path::new(name));
     if manifest.state != InstallationState::Installed {
         return Err(anyhow!("cannot refresh `{shown}`: it is half-made"))
             .hint(|| super::registries::command(name, "--repair", located.directories.scope));
     }
-    if !manifest.body.has_plan {
+    if !manifest.body.has_plan && manifest.body.changed_files.is_empty() {
         return Err(anyhow!("`{shown}` has no plan to be recorded")).hint(|| "`coldstart installed` says what it has");
     }
     // Before the long part.
@@ -61,6 +64,27 @@ pub fn refresh(
     access(directory, Access::WRITE_OK)
         .map_err(|errno| InstallError::io("write to", directory)(errno.into()))
         .hint(|| format!("use `{}`", super::registries::command(name, "--refresh", located.directories.scope)))?;
+    let mut outcome = RefreshOutcome {
+        name: Stored::new(name),
+        bytes: 0,
+        predicted_start_seconds: 0.0,
+        places_written: false,
+        replaced_files: manifest.body.changed_files.len(),
+        notes: Vec::new(),
+        afterwards: Vec::new(),
+    };
+    if !manifest.body.changed_files.is_empty() {
+        observer.note("making the changed files again");
+        let (left, notes) = refresh_files(&manifest.body.changed_files)?;
+        outcome.replaced_files = left.len();
+        outcome.notes = notes;
+        if left != manifest.body.changed_files {
+            manifest = update_changed_files(&located.registry, name, left)?;
+        }
+        if !manifest.body.has_plan {
+            return Ok(outcome);
+        }
+    }
     let command = command(&manifest);
     let options = launch_options(&manifest)?;
     observer.note(&format!("recording a start of {command}"));
@@ -72,15 +96,10 @@ pub fn refresh(
         observer.note(note);
     }
     let bytes = recorded.plan.to_bytes().context("cannot write the new plan")?;
-    let mut outcome = RefreshOutcome {
-        name: Stored::new(name),
-        bytes: recorded.plan.steps.iter().filter_map(|step| step.pages).map(|pages| pages.length()).sum(),
-        predicted_start_seconds: recorded.plan.summary.predicted_start.as_secs_f64(),
-        places_written: false,
-        afterwards: Vec::new(),
-    };
+    outcome.bytes = recorded.plan.steps.iter().filter_map(|step| step.pages).map(|pages| pages.length()).sum();
+    outcome.predicted_start_seconds = recorded.plan.summary.predicted_start.as_secs_f64();
     if needs_new_places(&manifest) {
-        let request = request(name, &located, manifest, bytes, replacer)?;
+        let request = request(name, &located, manifest, bytes)?;
         let installed = install(&request, observer)?;
         outcome.places_written = true;
         outcome.afterwards = installed.places.into_iter().filter_map(|place| place.afterwards).collect();
@@ -128,13 +147,7 @@ fn needs_new_places(manifest: &Manifest) -> bool {
 }
 
 /// The installation as it was asked for, with the new plan.
-fn request<'a>(
-    name: &OsStr,
-    located: &Located,
-    manifest: Manifest,
-    plan: Vec<u8>,
-    replacer: &'a dyn Replacer,
-) -> Result<InstallRequest<'a>, AppError> {
+fn request(name: &OsStr, located: &Located, manifest: Manifest, plan: Vec<u8>) -> Result<InstallRequest, AppError> {
     let program = command(&manifest);
     let body = manifest.body;
     let places = body.places.iter().map(|place| PlaceChoice::parse(place.place.word()));
@@ -158,7 +171,6 @@ fn request<'a>(
         recording: body.recording,
         working_directory: body.program.working_directory.path().to_owned(),
         fixes: body.fixes,
-        changed_files: body.changed_files,
-        replacer,
+        changes: body.changed_files.iter().map(change).collect::<Result<_, _>>()?,
     })
 }

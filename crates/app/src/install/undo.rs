@@ -2,9 +2,11 @@
 
 use std::ffi::OsStr;
 
-use coldstart_install::{Registry, Repaired, Replacer, Stored, Undone};
+use coldstart_install::{Registry, Repaired, Stored, Undone};
+use rustix::fs::{Access, access};
 use serde::Serialize;
 
+use super::changed::{self, FileReplacer};
 use super::registries::{every_scope, locate};
 use crate::error::AppError;
 
@@ -43,9 +45,9 @@ impl UndoOutcome {
 ///
 /// # Errors
 /// If nothing of this name is installed, or something cannot be restored.
-pub fn uninstall(name: &OsStr, only_user: bool, force: bool, replacer: &dyn Replacer) -> Result<UndoOutcome, AppError> {
+pub fn uninstall(name: &OsStr, only_user: bool, force: bool) -> Result<UndoOutcome, AppError> {
     let located = locate(name, only_user)?;
-    let undone = coldstart_install::uninstall(&located.registry, name, replacer, force)?;
+    let undone = coldstart_install::uninstall(&located.registry, name, &FileReplacer, force)?;
     Ok(UndoOutcome::new(name, undone))
 }
 
@@ -62,17 +64,35 @@ pub struct RepairOutcome {
     pub error: Option<String>,
 }
 
-/// Undoes interrupted installations and completes interrupted removals: of this name, or all that this user may change.
+/// The outcome of a repair.
+#[derive(Clone, Debug, Serialize)]
+pub struct Repairs {
+    /// Installations that were not whole, or the named one.
+    pub repairs: Vec<RepairOutcome>,
+    /// Replaced files whose replacement was interrupted: each is now as recorded, or the original.
+    pub files: Vec<Stored>,
+}
+
+/// Undoes interrupted installations and completes interrupted removals: of this name, or all that this user may change. Replaced files
+/// come first.
 ///
 /// # Errors
 /// If the directories cannot be read, or nothing of this name is installed. A failed repair is in its outcome.
-pub fn repair(name: Option<&OsStr>, only_user: bool, replacer: &dyn Replacer) -> Result<Vec<RepairOutcome>, AppError> {
+pub fn repair(name: Option<&OsStr>, only_user: bool) -> Result<Repairs, AppError> {
     let mut names = Vec::new();
+    let mut files = Vec::new();
     match name {
-        Some(name) => names.push((locate(name, only_user)?.registry, name.to_owned())),
+        Some(name) => {
+            let located = locate(name, only_user)?;
+            files = changed::repair(&located.directories)?;
+            names.push((located.registry, name.to_owned()));
+        }
         None => {
             for directories in every_scope(only_user)? {
                 let registry = Registry::new(&directories.registry);
+                if access(&directories.registry, Access::WRITE_OK).is_ok() {
+                    files.extend(changed::repair(&directories)?);
+                }
                 // Nothing to repair, and often not permitted.
                 let found = registry.list()?.into_iter().filter(|found| !is_whole(found));
                 names.extend(found.map(|found| (registry.clone(), found.name)));
@@ -80,7 +100,7 @@ pub fn repair(name: Option<&OsStr>, only_user: bool, replacer: &dyn Replacer) ->
         }
     }
     let outcome = |(registry, name): (Registry, std::ffi::OsString)| {
-        let (repaired, undone, error) = match coldstart_install::repair(&registry, &name, replacer) {
+        let (repaired, undone, error) = match coldstart_install::repair(&registry, &name, &FileReplacer) {
             Ok(Repaired::Whole) => ("whole", None, None),
             Ok(Repaired::Empty) => ("empty", None, None),
             Ok(Repaired::RolledBack(undone)) => ("rolled-back", Some(undone), None),
@@ -90,7 +110,8 @@ pub fn repair(name: Option<&OsStr>, only_user: bool, replacer: &dyn Replacer) ->
         let undone = undone.map(|undone| UndoOutcome::new(&name, undone));
         RepairOutcome { name: Stored::new(name), repaired, undone, error }
     };
-    Ok(names.into_iter().map(outcome).collect())
+    let files = files.iter().map(|file| Stored::from(file.as_path())).collect();
+    Ok(Repairs { repairs: names.into_iter().map(outcome).collect(), files })
 }
 
 fn is_whole(found: &coldstart_install::Found) -> bool {

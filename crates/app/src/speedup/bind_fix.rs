@@ -27,6 +27,9 @@ impl Fix for BindFix {
             Ok(files) => files.program.clone(),
             Err(reason) => return Ok(Prospect::not(self, reason)),
         };
+        if let Some((_, reason)) = subject.changeable(std::slice::from_ref(&self.program))?.may_not.pop() {
+            return Ok(Prospect::not(self, format!("the program cannot be replaced: {reason}")));
+        }
         let copies = match TrialDirectory::beside(&self.program, 0, &[]) {
             Ok(copies) => copies,
             Err(error) => return Ok(Prospect::not(self, error.sentence())),

@@ -7,6 +7,7 @@ mod bind_fix;
 mod choose;
 pub mod copies;
 mod fix;
+mod installation;
 mod launcher;
 mod limit;
 mod pack_fix;
@@ -24,7 +25,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use coldstart_launch::{CommandLine, Input, LaunchOptions};
+use coldstart_install::Directories;
+use coldstart_launch::{CommandLine, Input, LaunchOptions, Readiness};
 use coldstart_measure::{EarlyEnd, MeasurePlan, Observer as RunObserver, StartState};
 use coldstart_output::OutputTarget;
 use coldstart_prefetch::Strategy;
@@ -32,14 +34,16 @@ use coldstart_profile::printable;
 use coldstart_sys::private_mounts::{Method, possible};
 
 use crate::error::{AppError, HintExt};
+use crate::install::Guard;
 use crate::measure::coldest_state;
 use crate::observer::Observer;
 use crate::prefetch::{RecordedPlan, write_plan};
 
 pub use fix::{FixKind, Prospect};
+pub use installation::{Baseline, install_best};
 pub use launcher::Launcher;
 pub use limit::LimitedBy;
-pub use story::{Cost, Step, Story, Traces, Trial};
+pub use story::{Cost, FileChange, Step, Story, Traces, Trial};
 pub use traces::TracePlaces;
 
 use bind_fix::BindFix;
@@ -78,6 +82,8 @@ pub struct SpeedupOptions {
     pub traces: Option<TracePlaces>,
     /// The launcher that replays the plan.
     pub launcher: Launcher,
+    /// Only files that an installation in these directories may replace are changed; `None` for all.
+    pub install_for: Option<Directories>,
 }
 
 /// The label of the plain start in measurements.
@@ -115,7 +121,8 @@ pub fn speedup(
     let cold = coldest_state(observer);
 
     observer.note(&format!("recording {cold} starts of {program}"));
-    let subject = Subject::record(program, &options.launch, options.strategy, &options.launcher)?;
+    let guard = options.install_for.as_ref().map(Guard::new);
+    let subject = Subject::record(program, &options.launch, options.strategy, &options.launcher, guard)?;
     for remark in &subject.cached.notes {
         observer.note(remark);
     }
@@ -181,13 +188,14 @@ pub fn speedup(
         Some(best) => vec![step(options, &trials, best, &limits)?],
         None => Vec::new(),
     };
+    let prospects = prospects.clone();
     let traces = match (&options.traces, &mut best) {
         (Some(places), Some(best)) => traces::write(places, &subject, &mut best.setup, observer)?,
         _ => None,
     };
     Ok(Story {
         cold,
-        prospects: prospects.clone(),
+        prospects,
         private_view: view.name,
         no_private_view: view.refused,
         trials: tried.trials,
@@ -199,6 +207,7 @@ pub fn speedup(
         bytes_per_second: subject.device().bandwidth,
         measurement,
         traces,
+        baseline: Baseline::new(prover.into_plain_starts(), options.check.clone()),
     })
 }
 
@@ -270,7 +279,7 @@ fn step(
             let plan = std::path::absolute(options.plan.path()).context("cannot determine the current directory")?;
             options.launcher.command(options.launcher.name.as_ref(), &plan, &options.program).to_string()
         }
-        false => commands_in_place(options, &kinds, setup),
+        false => installing(options),
     };
     let predicted = setup.plan().map(|recorded| recorded.plan.summary.predicted_start.as_secs_f64());
     Ok(Step {
@@ -283,33 +292,25 @@ fn step(
         command,
         limited_by: limits.limited_by(1),
         cost,
+        changes: setup.changes(),
     })
 }
 
-/// The commands that make the changes of a trial for good.
-fn commands_in_place(options: &SpeedupOptions, kinds: &[FixKind], setup: &Setup) -> String {
-    let ours = |words: &[&str], paths: Vec<OsString>| {
-        let arguments = words.iter().map(OsString::from).chain(paths).collect();
-        CommandLine { program: "coldstart".into(), arguments }.to_string()
-    };
-    let mut commands = Vec::new();
-    if kinds.contains(&FixKind::Bind) {
-        commands.push(ours(&["bind", "--in-place"], setup.bound.iter().map(OsString::from).collect()));
+/// The command that makes the changes of a trial for good: measured again, for what may not be replaced is left out then.
+fn installing(options: &SpeedupOptions) -> String {
+    let mut words: Vec<OsString> = vec!["speedup".into(), "--install".into()];
+    if !matches!(options.launch.readiness, Readiness::Exit) {
+        words.extend(["--ready".into(), options.launch.readiness.to_string().into()]);
     }
-    if kinds.contains(&FixKind::Pack) {
-        commands.push(ours(&["pack", "--in-place"], setup.packed.iter().map(OsString::from).collect()));
+    if let Input::File(input) = &options.launch.input {
+        words.extend(["--input".into(), input.into()]);
     }
-    if kinds.contains(&FixKind::Prefetch) {
-        // A plan of the changed files, recorded and measured as this one was.
-        let mut words = vec![OsString::from("--ready"), options.launch.readiness.to_string().into()];
-        if let Input::File(input) = &options.launch.input {
-            words.extend(["--input".into(), input.into()]);
-        }
-        words.extend(["--".into(), options.program.program.clone()]);
-        words.extend(options.program.arguments.iter().cloned());
-        commands.push(ours(&["speedup", "--install"], words));
+    if let Some(check) = &options.check {
+        words.extend(["--check".into(), check.into()]);
     }
-    commands.join(" && ")
+    words.extend(["--".into(), options.program.program.clone()]);
+    words.extend(options.program.arguments.iter().cloned());
+    CommandLine { program: "coldstart".into(), arguments: words }.to_string()
 }
 
 /// The size of a file in bytes; 0 without one.
@@ -343,6 +344,7 @@ mod tests {
             check: None,
             traces: None,
             launcher: Launcher { name: "launcher".to_owned(), words: Vec::new(), file },
+            install_for: None,
         };
         let story = speedup(&options, &Silent, &mut coldstart_measure::Silent).unwrap();
         let called = story.measurement.commands.iter().map(|command| command.label.as_str()).collect::<Vec<_>>();

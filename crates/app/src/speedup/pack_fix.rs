@@ -3,7 +3,7 @@
 use super::copies::{ProgramFiles, TrialDirectory, packed_copies};
 use super::fix::{Fix, FixKind, Prospect};
 use super::setup::Setup;
-use super::subject::Subject;
+use super::subject::{Changeable, Subject};
 use crate::error::AppError;
 use crate::text::{counted, size};
 
@@ -27,12 +27,14 @@ impl Fix for PackFix {
             Ok(files) => files.clone(),
             Err(reason) => return Ok(Prospect::not(self, reason)),
         };
+        let Changeable { may, may_not } = subject.changeable(&self.files.files)?;
+        self.files.files = may;
         let planned = match super::copies::planned_packing(&self.files.files, &subject.interrupt) {
             Ok(planned) => planned,
             Err(error) => return Ok(Prospect::not(self, error.sentence())),
         };
         if planned.files == 0 {
-            let why = match planned.refused.first() {
+            let why = match planned.refused.first().or(may_not.first()) {
                 Some((_, reason)) => format!("none of its files can be packed; the first: {reason}"),
                 None => "none of its files has relocations to pack".to_owned(),
             };
@@ -40,7 +42,11 @@ impl Fix for PackFix {
         }
         let saved = planned.bytes_saved as f64 / subject.device().bandwidth.max(1) as f64;
         let files = counted(planned.files as u64, "file");
-        let why = format!("{} less to read in {files}", size(planned.bytes_saved));
+        let mut why = format!("{} less to read in {files}", size(planned.bytes_saved));
+        if let Some((_, reason)) = may_not.first() {
+            let left = counted(may_not.len() as u64, "file");
+            why.push_str(&format!("; {left} cannot be replaced, the first: {reason}"));
+        }
         Ok(Prospect::of(self, Some((subject.cold_seconds() - saved).max(0.0)), why))
     }
 

@@ -97,23 +97,34 @@ impl<'a> Prover<'a> {
         Ok(())
     }
 
-    /// One start with its output kept.
     fn start(&self, command: &CommandLine, options: &LaunchOptions) -> Result<Start, AppError> {
-        let file = tempfile::NamedTempFile::new().context("cannot keep the program's output for comparison")?;
-        let options = LaunchOptions { output: Output::File(file.path().to_path_buf()), ..options.clone() };
-        let mut checked = None;
-        let launched =
-            launch(command, &options, None, &mut || checked = self.check.map(|check| run_check(check, &options)))?;
-        let output = fs::read(file.path()).context("cannot read the program's output back")?;
-        let was_cut = matches!(launched.end, End::Ended | End::TimedOut);
-        let check = match (checked, self.check) {
-            (Some(answer), _) => Some(answer.context("cannot run the check")?),
-            // A program that never became ready has not done its work.
-            (None, Some(_)) => Some(false),
-            (None, None) => None,
-        };
-        Ok(Start { end: launched.end.to_string(), output, was_cut, check })
+        start(command, options, self.check)
     }
+
+    /// The plain starts, for later comparisons.
+    pub(super) fn into_plain_starts(self) -> Vec<Start> {
+        self.plain.into_inner()
+    }
+}
+
+/// One start with its output kept, and the user's check of its work.
+///
+/// # Errors
+/// If it cannot be started, or the check cannot be run.
+pub(super) fn start(command: &CommandLine, options: &LaunchOptions, check: Option<&str>) -> Result<Start, AppError> {
+    let file = tempfile::NamedTempFile::new().context("cannot keep the program's output for comparison")?;
+    let options = LaunchOptions { output: Output::File(file.path().to_path_buf()), ..options.clone() };
+    let mut checked = None;
+    let launched = launch(command, &options, None, &mut || checked = check.map(|check| run_check(check, &options)))?;
+    let output = fs::read(file.path()).context("cannot read the program's output back")?;
+    let was_cut = matches!(launched.end, End::Ended | End::TimedOut);
+    let check = match (checked, check) {
+        (Some(answer), _) => Some(answer.context("cannot run the check")?),
+        // A program that never became ready has not done its work.
+        (None, Some(_)) => Some(false),
+        (None, None) => None,
+    };
+    Ok(Start { end: launched.end.to_string(), output, was_cut, check })
 }
 
 /// Runs the user's check where the program runs.

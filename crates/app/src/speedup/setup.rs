@@ -11,6 +11,8 @@ use coldstart_profile::printable;
 use coldstart_sys::private_mounts::{Overlay, PrivateMounts};
 
 use super::copies::TrialDirectory;
+use super::fix::FixKind;
+use super::story::FileChange;
 use super::subject::Subject;
 use crate::error::AppError;
 use crate::measure::candidate;
@@ -71,6 +73,19 @@ impl Setup {
     /// The files that lie over others.
     pub(super) fn overlays(&self) -> &[Overlay] {
         &self.overlays
+    }
+
+    /// The changed files, each with its edits in their order.
+    pub(super) fn changes(&self) -> Vec<FileChange> {
+        let mut changes: Vec<FileChange> = Vec::new();
+        let edits = self.bound.iter().map(|file| (file, FixKind::Bind));
+        for (path, edit) in edits.chain(self.packed.iter().map(|file| (file, FixKind::Pack))) {
+            match changes.iter_mut().find(|change| change.path == *path) {
+                Some(change) => change.edits.push(edit),
+                None => changes.push(FileChange { path: path.clone(), edits: vec![edit] }),
+            }
+        }
+        changes
     }
 
     /// Starts outside a private view if nothing needs one; false if something does.

@@ -9,6 +9,7 @@ use coldstart_profile::{JsonPath, WorkingSet};
 use serde::Serialize;
 
 use super::fix::{FixKind, Prospect};
+use super::installation::Baseline;
 use super::limit::{LimitedBy, limit, limited_by, medians};
 
 /// The result of `speedup`.
@@ -43,6 +44,9 @@ pub struct Story {
     /// Traces of the plain start and of the fixed one, and a page that compares them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traces: Option<Traces>,
+    /// What the plain program does, to compare an installation with.
+    #[serde(skip)]
+    pub baseline: Baseline,
 }
 
 /// Files with traces.
@@ -94,12 +98,28 @@ pub struct Step {
     pub findings: Vec<String>,
     /// What could not be checked, because the program itself varies.
     pub unchecked: Vec<String>,
-    /// The command to start the program with from now on; for fixes that change files, the commands that make the changes.
+    /// The command to start the program with from now on; for fixes that change files, the command that installs them.
     pub command: String,
     /// What limits the start with them.
     pub limited_by: Option<LimitedBy>,
     /// What they cost.
     pub cost: Cost,
+    /// The files that they change.
+    pub changes: Vec<FileChange>,
+}
+
+/// A file of the program that fixes change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileChange {
+    /// Its path, without links.
+    #[serde(flatten, serialize_with = "as_json_path")]
+    pub path: PathBuf,
+    /// The fixes, in the order in which they are applied.
+    pub edits: Vec<FixKind>,
+}
+
+fn as_json_path<S: serde::Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
+    JsonPath::new(path).serialize(serializer)
 }
 
 /// What fixes cost, in bytes.

@@ -11,6 +11,7 @@ use coldstart_profile::trace::Trace;
 use super::copies::{ProgramFiles, closure_of};
 use super::launcher::Launcher;
 use crate::error::AppError;
+use crate::install::Guard;
 use crate::measure::files_of;
 use crate::prefetch::{BothPlans, PlanRecorder, RecordedPlan};
 
@@ -34,6 +35,17 @@ pub(super) struct Subject<'args> {
     pub(super) trace: Option<Trace>,
     /// Found at the first question.
     elf_files: OnceCell<Result<ProgramFiles, String>>,
+    /// Decides which files may be changed; `None`: all.
+    guard: Option<Guard>,
+}
+
+/// Files of the program, split.
+#[derive(Default)]
+pub(super) struct Changeable {
+    /// Those that may be changed.
+    pub(super) may: Vec<PathBuf>,
+    /// The others, each with the reason as a clause.
+    pub(super) may_not: Vec<(PathBuf, String)>,
 }
 
 impl<'args> Subject<'args> {
@@ -46,6 +58,7 @@ impl<'args> Subject<'args> {
         launch: &'args LaunchOptions,
         strategy: Option<Strategy>,
         launcher: &'args Launcher,
+        guard: Option<Guard>,
     ) -> Result<Self, AppError> {
         let interrupt = match &launch.interrupt {
             Some(interrupt) => interrupt.clone(),
@@ -53,7 +66,18 @@ impl<'args> Subject<'args> {
         };
         let recorder = PlanRecorder { command: program, options: launch, strategy, make_cold: true };
         let BothPlans { cached, exact, trace } = recorder.record_both()?;
-        Ok(Self { program, launch, strategy, launcher, interrupt, cached, exact, trace, elf_files: OnceCell::new() })
+        Ok(Self {
+            program,
+            launch,
+            strategy,
+            launcher,
+            interrupt,
+            cached,
+            exact,
+            trace,
+            elf_files: OnceCell::new(),
+            guard,
+        })
     }
 
     /// The regular files of a start.
@@ -68,6 +92,25 @@ impl<'args> Subject<'args> {
     pub(super) fn elf_files(&self) -> Result<&ProgramFiles, &str> {
         let find = || closure_of(&self.program.program, &self.files()).map_err(|error| error.sentence());
         self.elf_files.get_or_init(find).as_ref().map_err(String::as_str)
+    }
+
+    /// Splits files into those that may be changed, and the others with the reason.
+    ///
+    /// # Errors
+    /// If a package manager does not answer.
+    pub(super) fn changeable(&self, files: &[PathBuf]) -> Result<Changeable, AppError> {
+        let mut split = Changeable::default();
+        let Some(guard) = &self.guard else {
+            split.may = files.to_vec();
+            return Ok(split);
+        };
+        for (file, refusal) in files.iter().cloned().zip(guard.refusals(files)?) {
+            match refusal {
+                None => split.may.push(file),
+                Some(reason) => split.may_not.push((file, reason)),
+            }
+        }
+        Ok(split)
     }
 
     /// The device that holds most of it.

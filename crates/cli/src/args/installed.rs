@@ -11,7 +11,7 @@ pub(crate) struct InstalledArgs {
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<OsString>,
 
-    /// Record the program again with the options of its installation, and replace the plan
+    /// Record the program again with the options of its installation, and replace the plan; make changed files again first
     #[arg(long, requires = "name", conflicts_with_all = ["uninstall", "repair"])]
     pub(crate) refresh: bool,
 
@@ -22,6 +22,10 @@ pub(crate) struct InstalledArgs {
     /// Undo installations that were interrupted, and complete interrupted removals
     #[arg(long)]
     pub(crate) repair: bool,
+
+    /// Put the originals in place of replaced files whose packages were upgraded; dpkg runs this after each of its runs
+    #[arg(long, conflicts_with_all = ["name", "refresh", "uninstall", "repair", "user"])]
+    pub(crate) fall_back: bool,
 
     /// Also remove places that were edited since they were written
     #[arg(long, requires = "uninstall")]

@@ -18,9 +18,7 @@ pub(crate) struct SpeedupArgs {
     #[arg(long, short, value_name = "PLAN")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Fixes to try, separated by commas
-    ///
-    /// By default all; with --install, those that change no file.
+    /// Fixes to try, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     pub(crate) fixes: Vec<FixChoice>,
 
@@ -53,7 +51,8 @@ pub(crate) struct SpeedupArgs {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Install the plan where people start the program, if it is faster with it; fixes that change files are not installed
+    /// If the program is faster with the best fixes, install them: a plan where people start the program, and changed files in
+    /// place, with dpkg told of them and the originals kept
     #[arg(long, conflicts_with = "uninstall")]
     pub(crate) install: bool,
 
@@ -116,8 +115,8 @@ fn span(text: &str) -> Result<Duration, String> {
 
 const HELP: &str = "\
 Records cold starts, tries each fix that fits alone and those that pay together, proves that the program does the same with \
-them, and measures the best against the plain start in alternating order. The program itself is not changed: fixes that \
-change files are tried in a private view of the file system. Exit code 1 when no fix makes it start faster.
+them, and measures the best against the plain start in alternating order. Fixes that change files are tried in a private view \
+of the file system; only --install changes files of the program. Exit code 1 when no fix makes it start faster.
 
 Examples:
   coldstart speedup -- soffice --headless --convert-to pdf letter.odt

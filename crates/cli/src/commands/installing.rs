@@ -1,16 +1,15 @@
 //! Installing a plan, for every verb that does.
 
-use coldstart_app::install::{InstallOutcome, InstallRequest, PlanToInstall, install, parse_places, places_for};
+use coldstart_app::install::{InstallOutcome, InstallRequest, PlanToInstall, parse_places, places_for};
 use coldstart_app::launching::Waiting;
 use coldstart_app::speedup::Launcher;
-use coldstart_install::{FixInUse, NoReplacer, RecordingFacts, Stored};
+use coldstart_install::{FixInUse, RecordingFacts, Stored};
 use coldstart_launch::CommandLine;
 
 use crate::args::installing::InstallArgs;
-use crate::commands::observer::Terminal;
 use crate::error::CliError;
 use crate::output::path::printable;
-use crate::output::text::list;
+use crate::output::text::{counted, list};
 
 /// What is needed to record a plan again.
 pub(crate) fn recording(
@@ -30,15 +29,15 @@ pub(crate) fn recording(
     })
 }
 
-/// Installs a plan as the arguments say.
-pub(crate) fn install_plan(
+/// What is to be installed, as the arguments say.
+pub(crate) fn request(
     args: &InstallArgs,
     program: CommandLine,
     plan: PlanToInstall,
     recording: RecordingFacts,
     fixes: Vec<FixInUse>,
-) -> Result<InstallOutcome, CliError> {
-    let request = InstallRequest {
+) -> Result<InstallRequest, CliError> {
+    Ok(InstallRequest {
         program,
         name: args.name.clone(),
         plan: Some(plan),
@@ -48,10 +47,8 @@ pub(crate) fn install_plan(
         recording,
         working_directory: std::env::current_dir()?,
         fixes,
-        changed_files: Vec::new(),
-        replacer: &NoReplacer,
-    };
-    install(&request, &Terminal)
+        changes: Vec::new(),
+    })
 }
 
 /// The outcome in a few lines.
@@ -59,6 +56,19 @@ pub(crate) fn in_words(outcome: &InstallOutcome) -> String {
     let mut text = format!("installed {}\n", printable(outcome.program.path()));
     for place in &outcome.places {
         text.push_str(&list("place", &place.summary));
+    }
+    if let Some(first) = outcome.replaced_files.first() {
+        let first = printable(first.path());
+        text.push_str(&list(
+            "replaced",
+            &match outcome.replaced_files.len() {
+                1 => format!("{first}, whose original is kept beside it"),
+                count => format!(
+                    "{first} and {}, whose originals are kept beside them",
+                    counted(count as u64 - 1, "more file")
+                ),
+            },
+        ));
     }
     let user = if outcome.scope == coldstart_install::Scope::User && is_root() { " --user" } else { "" };
     let undo = coldstart_app::command::of_ours("installed", [outcome.name.word()]);

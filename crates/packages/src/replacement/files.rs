@@ -7,12 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_output::{StagedFile, flush_directory};
-use rustix::fs::{
-    Mode, Timespec, Timestamps, XattrFlags, fchmod, fchown, fgetxattr, fsetxattr, futimens,
-};
-use serde::{Deserialize, Serialize};
+use rustix::fs::{Mode, Timespec, Timestamps, XattrFlags, fchmod, fchown, fgetxattr, fsetxattr, futimens};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
+use serde::{Deserialize, Serialize};
 
 use crate::error::PackageError;
 

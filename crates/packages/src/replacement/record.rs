@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use coldstart_output::{StagedFile, flush_directory};
 use serde::{Deserialize, Serialize};
 
-use crate::error::PackageError;
 use super::files::Identity;
+use crate::error::PackageError;
 use crate::owner::Owner;
 
 /// The version of the form below.
@@ -90,7 +90,18 @@ impl Record {
         let [original, changed] = digests;
         let (file, kept) = (Name::from(file), Name::from(kept));
         let schema = SCHEMA.to_owned();
-        Self { schema, file, kept, diverted, owner, original, changed, phase: Phase::Applying, pending: None, identity: None }
+        Self {
+            schema,
+            file,
+            kept,
+            diverted,
+            owner,
+            original,
+            changed,
+            phase: Phase::Applying,
+            pending: None,
+            identity: None,
+        }
     }
 
     /// Its path in the directory of records: one for each replaced file.

@@ -9,9 +9,11 @@ mod closure;
 mod directory;
 mod packed;
 
+pub(crate) use bound::bound_from;
 pub use bound::{BoundCopy, bound_copy};
 pub use closure::{ProgramFiles, closure_of};
 pub use directory::TrialDirectory;
+pub(crate) use packed::packed_from;
 pub use packed::{PackedCopies, PlannedPacking, packed_copies, planned_packing};
 
 use std::io;

@@ -50,10 +50,12 @@ pub fn packed_copies(
         let place = printable(directory.path());
         return Err(anyhow::anyhow!("packed copies take {needed}, but only {room} are free in `{place}`").into());
     }
-    let written: Vec<(&PathBuf, Result<Copy, String>)> = worth
+    let written: Vec<(&PathBuf, Result<PackedCopy, String>)> = worth
         .par_iter()
         .enumerate()
-        .map(|(number, (file, ..))| (file, copy(file, &directory.path().join(format!("packed-{number}")), interrupt)))
+        .map(|(number, (file, ..))| {
+            (file, packed_from(file, &directory.path().join(format!("packed-{number}")), interrupt))
+        })
         .collect();
     if let Some(signal) = interrupt.signal() {
         return Err(coldstart_launch::LaunchError::Interrupted { signal }.into());
@@ -116,13 +118,19 @@ fn worth_packing(
     Ok(worth)
 }
 
-struct Copy {
+/// A packed copy of one file.
+pub(crate) struct PackedCopy {
     overlay: Overlay,
+    /// Sizes in bytes.
     before: u64,
     after: u64,
 }
 
-fn copy(file: &Path, replacement: &Path, interrupt: &Interrupt) -> Result<Copy, String> {
+/// Packs a file into `replacement`.
+///
+/// # Errors
+/// The reason why it is not packed, as a clause.
+pub(crate) fn packed_from(file: &Path, replacement: &Path, interrupt: &Interrupt) -> Result<PackedCopy, String> {
     let options = options(vec![file.to_owned()], Some(replacement.to_owned()));
     let mut report = pack::pack(&options, interrupt, &Silent).map_err(|error| error.sentence())?;
     let (_, worked) = report.done.pop().ok_or("interrupted")?;
@@ -130,12 +138,13 @@ fn copy(file: &Path, replacement: &Path, interrupt: &Interrupt) -> Result<Copy, 
         Outcome::Done(Done::Packed(packed)) => packed.0,
         Outcome::Refused(refused) => return Err(refused.reason),
         Outcome::Failed(error) => return Err(error.sentence()),
-        Outcome::Done(_) | Outcome::Gone => return Err("it changed meanwhile".to_owned()),
+        Outcome::Done(Done::Nothing(..)) => return Err("it has nothing to pack".to_owned()),
+        Outcome::Done(Done::WouldPack(_)) | Outcome::Gone => return Err("it changed meanwhile".to_owned()),
     };
     let words = |error: std::io::Error| format!("its copy cannot be given its mode and time: {error}");
     resemble(replacement, file).map_err(words)?;
     let overlay = Overlay { original: file.to_owned(), replacement: replacement.to_owned() };
-    Ok(Copy { overlay, before: summary.size_before, after: summary.size_after })
+    Ok(PackedCopy { overlay, before: summary.size_before, after: summary.size_after })
 }
 
 /// As `coldstart pack` does by default; only planned without an output.

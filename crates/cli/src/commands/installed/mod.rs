@@ -6,9 +6,7 @@ pub(crate) use words::undone;
 
 use std::ffi::OsStr;
 
-use coldstart_app::install::{Health, LIST_SCHEMA, RepairOutcome, list, refresh, repair, uninstall};
-use coldstart_install::NoReplacer;
-use serde::Serialize;
+use coldstart_app::install::{Health, LIST_SCHEMA, fall_back, list, refresh, repair, uninstall};
 
 use crate::args::installed::InstalledArgs;
 use crate::commands::observer::Terminal;
@@ -18,6 +16,7 @@ use crate::output::{self, json};
 
 pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, CliError> {
     match &args.name {
+        _ if args.fall_back => run_fall_back(args),
         Some(name) if args.refresh => run_refresh(args, name),
         Some(name) if args.uninstall => run_uninstall(args, name),
         name if args.repair => run_repair(args, name.as_deref()),
@@ -26,7 +25,7 @@ pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, CliError> {
 }
 
 fn run_list(args: &InstalledArgs, name: Option<&OsStr>) -> Result<Exit, CliError> {
-    let listing = list(name, args.user, &NoReplacer)?;
+    let listing = list(name, args.user)?;
     match args.json {
         true => json::print(LIST_SCHEMA, &listing)?,
         false if name.is_some() => output::print(&words::details(&listing))?,
@@ -36,7 +35,7 @@ fn run_list(args: &InstalledArgs, name: Option<&OsStr>) -> Result<Exit, CliError
 }
 
 fn run_refresh(args: &InstalledArgs, name: &OsStr) -> Result<Exit, CliError> {
-    let outcome = refresh(name, args.user, &NoReplacer, &Terminal)?;
+    let outcome = refresh(name, args.user, &Terminal)?;
     match args.json {
         true => json::print("coldstart.installed-refresh/1", &outcome)?,
         false => output::print(&words::refreshed(&outcome))?,
@@ -44,8 +43,18 @@ fn run_refresh(args: &InstalledArgs, name: &OsStr) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
+/// Called by dpkg after each of its runs, so that it says nothing unless something was done.
+fn run_fall_back(args: &InstalledArgs) -> Result<Exit, CliError> {
+    let outcome = fall_back()?;
+    match args.json {
+        true => json::print("coldstart.installed-fall-back/1", &outcome)?,
+        false => output::print(&words::fell_back(&outcome))?,
+    }
+    Ok(Exit::Done)
+}
+
 fn run_uninstall(args: &InstalledArgs, name: &OsStr) -> Result<Exit, CliError> {
-    let outcome = uninstall(name, args.user, args.force, &NoReplacer)?;
+    let outcome = uninstall(name, args.user, args.force)?;
     match args.json {
         true => json::print("coldstart.installed-uninstall/1", &outcome)?,
         false => output::print(&words::undone(&outcome))?,
@@ -54,15 +63,12 @@ fn run_uninstall(args: &InstalledArgs, name: &OsStr) -> Result<Exit, CliError> {
 }
 
 fn run_repair(args: &InstalledArgs, name: Option<&OsStr>) -> Result<Exit, CliError> {
-    #[derive(Serialize)]
-    struct Repairs<'a> {
-        repairs: &'a [RepairOutcome],
-    }
-    let repairs = repair(name, args.user, &NoReplacer)?;
+    let outcome = repair(name, args.user)?;
     match args.json {
-        true => json::print("coldstart.installed-repair/1", &Repairs { repairs: &repairs })?,
-        false => output::print(&words::repaired(&repairs))?,
+        true => json::print("coldstart.installed-repair/1", &outcome)?,
+        false => output::print(&words::repaired(&outcome))?,
     }
+    let repairs = &outcome.repairs;
     let has_failed = repairs.iter().any(|repair| repair.error.is_some());
     let is_complete = repairs.iter().filter_map(|repair| repair.undone.as_ref()).all(|undone| undone.complete);
     Ok(match (has_failed, is_complete) {

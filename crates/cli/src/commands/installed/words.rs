@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use coldstart_app::install::{Health, InstallationReport, Listing, RefreshOutcome, RepairOutcome, UndoOutcome};
+use coldstart_app::install::{
+    FellBack, Health, InstallationReport, Listing, RefreshOutcome, RepairOutcome, Repairs, UndoOutcome,
+};
 use coldstart_install::{FileState, Scope, Stored};
 use coldstart_profile::shell_command;
 
 use crate::output::path::printable;
 use crate::output::size;
 use crate::output::table::{Align, Table};
-use crate::output::text::{cut_end, escaped, fact, list};
+use crate::output::text::{counted, cut_end, escaped, fact, list};
 
 fn health(health: Health) -> &'static str {
     match health {
@@ -88,6 +90,9 @@ fn one(report: &InstallationReport) -> String {
             text.push_str(&list(&kind(&place.place), &format!("{}{state}", shown(path))));
         }
     }
+    for path in &report.replaced_files {
+        text.push_str(&list("replaced", &shown(path)));
+    }
     for reason in &report.reasons {
         text.push_str(&list("why", &escaped(reason)));
     }
@@ -98,11 +103,22 @@ fn one(report: &InstallationReport) -> String {
 }
 
 pub(super) fn refreshed(outcome: &RefreshOutcome) -> String {
-    let mut text = format!("recorded {} again: the plan reads {}", shown(&outcome.name), size::bytes(outcome.bytes));
-    if outcome.predicted_start_seconds > 0.0 {
-        text.push_str(&format!(", {:.3} s predicted for a cold start", outcome.predicted_start_seconds));
+    let mut text = String::new();
+    let name = shown(&outcome.name);
+    if outcome.replaced_files > 0 || !outcome.notes.is_empty() {
+        let files = counted(outcome.replaced_files as u64, "changed file");
+        text.push_str(&format!("{name} has {files}\n"));
+        for note in &outcome.notes {
+            text.push_str(&list("note", &escaped(note)));
+        }
     }
-    text.push('\n');
+    if outcome.bytes > 0 {
+        text.push_str(&format!("recorded {name} again: the plan reads {}", size::bytes(outcome.bytes)));
+        if outcome.predicted_start_seconds > 0.0 {
+            text.push_str(&format!(", {:.3} s predicted for a cold start", outcome.predicted_start_seconds));
+        }
+        text.push('\n');
+    }
     if outcome.places_written {
         text.push_str("its places were written again\n");
     }
@@ -130,8 +146,19 @@ pub(crate) fn undone(outcome: &UndoOutcome) -> String {
     text + &commands(&outcome.afterwards)
 }
 
-pub(super) fn repaired(repairs: &[RepairOutcome]) -> String {
-    if repairs.is_empty() {
+/// Nothing if nothing was done.
+pub(super) fn fell_back(outcome: &FellBack) -> String {
+    let line = |file: &Stored| list("original in place since an upgrade", &shown(file));
+    let mut text: String = outcome.restored.iter().map(line).collect();
+    if !outcome.restored.is_empty() {
+        text.push_str("`coldstart installed` names the programs; `--refresh` changes the files again\n");
+    }
+    text
+}
+
+pub(super) fn repaired(outcome: &Repairs) -> String {
+    let repairs = &outcome.repairs;
+    if repairs.is_empty() && outcome.files.is_empty() {
         return "nothing to repair\n".to_owned();
     }
     let line = |repair: &RepairOutcome| {
@@ -148,7 +175,8 @@ pub(super) fn repaired(repairs: &[RepairOutcome]) -> String {
             (None, None, _) => format!("{name}: what was left of it was removed\n"),
         }
     };
-    repairs.iter().map(line).collect()
+    let files = outcome.files.iter().map(|file| list("repaired", &shown(file)));
+    repairs.iter().map(line).chain(files).collect()
 }
 
 /// Commands that the user has to run now.

@@ -6,7 +6,7 @@ mod story;
 
 use std::path::{Path, PathBuf};
 
-use coldstart_app::install::InstallOutcome;
+use coldstart_app::install::{InstallOutcome, places_for};
 use coldstart_app::kinds;
 use coldstart_app::launching::inputs_of;
 use coldstart_app::prefetch::default_plan_path;
@@ -58,6 +58,7 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
         check: args.check.clone(),
         traces,
         launcher: Launcher::installed()?,
+        install_for: args.install.then(|| places_for(args.installing.user)).transpose()?,
     };
     let story = speedup(&options, &Terminal, &mut Progress::default())?;
     if let Some(place) = &page_place {
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     if args.json {
         json::print(SCHEMA, &WithInstallation { story: &story, installed: installed.as_ref() })?;
     } else {
-        output::print(&story::in_words(&story))?;
+        output::print(&story::in_words(&story, args.install))?;
         if let Some(installed) = &installed {
             output::print(&in_words(installed))?;
         }

@@ -12,7 +12,8 @@ use crate::output::time::seconds;
 use crate::output::wrap::wrapped;
 
 /// The whole report, in at most 100 columns.
-pub(super) fn in_words(story: &Story) -> String {
+/// The report. What is installed needs no command to be typed.
+pub(super) fn in_words(story: &Story, installs: bool) -> String {
     let mut text = machine_line(&story.measurement.machine);
     text.push_str(&wrapped(&format!("program: {}", story.command_line(0)), 0));
     text.push('\n');
@@ -21,7 +22,7 @@ pub(super) fn in_words(story: &Story) -> String {
     text.push_str(&before_and_after(story));
     text.push('\n');
     for (number, fix) in story.fixes.iter().enumerate() {
-        text.push_str(&fix_in_words(story, number + 1, fix));
+        text.push_str(&fix_in_words(story, number + 1, fix, installs));
     }
     if story.fixes.is_empty() {
         text.push_str(&wrapped("no change recommended: no fix fits, or what was tried is refused", 0));
@@ -109,7 +110,7 @@ fn before_and_after(story: &Story) -> String {
     text
 }
 
-fn fix_in_words(story: &Story, command: usize, fix: &Step) -> String {
+fn fix_in_words(story: &Story, command: usize, fix: &Step, installs: bool) -> String {
     let mut text = String::new();
     for (state, name) in [(story.cold, story.cold.name()), (StartState::Hot, "hot")] {
         if let Some(comparison) = story.comparison(command, state) {
@@ -133,7 +134,9 @@ fn fix_in_words(story: &Story, command: usize, fix: &Step) -> String {
         text.push_str(&wrapped(&format!("could not be checked: {}", fix.unchecked.join("; ")), 0));
     }
     let faster = story.comparison(command, story.cold).is_some_and(|found| found.verdict == Verdict::Faster);
-    if faster && fix.proven {
+    if faster && fix.proven && installs {
+        // The installation is told after this.
+    } else if faster && fix.proven {
         // Not wrapped, so that it can be copied.
         let what = if fix.cost.changed_files > 0 { "make the changes with" } else { "run from now on" };
         text.push_str(&format!("{what}: {}\n", fix.command));

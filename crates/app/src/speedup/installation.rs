@@ -1,0 +1,80 @@
+//! The best fixes, installed: files replaced, a plan recorded with them in place, and the program compared once more.
+
+use coldstart_install::Scope;
+use coldstart_launch::{CommandLine, LaunchOptions};
+
+use super::fix::FixKind;
+use super::proof::start;
+use super::sameness::{Start, compare};
+use super::story::Story;
+use crate::error::{AppError, HintExt};
+use crate::install::{InstallOutcome, InstallRequest, install, refresh, uninstall};
+use crate::observer::Observer;
+
+/// Starts that are compared with the plain ones after an installation.
+const STARTS: usize = 2;
+
+/// What the plain program does.
+#[derive(Clone, Debug, Default)]
+pub struct Baseline {
+    starts: Vec<Start>,
+    /// The user's check of its work.
+    check: Option<String>,
+}
+
+impl Baseline {
+    pub(super) fn new(starts: Vec<Start>, check: Option<String>) -> Self {
+        Self { starts, check }
+    }
+
+    /// What is different when the program is started by `command`, as clauses; none if nothing is.
+    fn differences(&self, command: &CommandLine, launch: &LaunchOptions) -> Result<Vec<String>, AppError> {
+        let mut installed = Vec::new();
+        for _ in 0..STARTS {
+            installed.push(start(command, launch, self.check.as_deref())?);
+        }
+        let found = compare(&self.starts, &installed);
+        Ok(if found.differs { found.findings } else { Vec::new() })
+    }
+}
+
+/// Installs the best fixes of a story: replaces the files that they change, and then records the plan anew, as the files lie elsewhere
+/// now. At last the program is started from where it was installed; if it does not do what it did, the installation is undone.
+///
+/// `request` has the plan if prefetching is among the fixes; the files to be replaced are filled in here.
+///
+/// # Errors
+/// If something cannot be installed, or the program behaves differently. Then nothing is installed.
+pub fn install_best(
+    story: &Story,
+    launch: &LaunchOptions,
+    mut request: InstallRequest,
+    observer: &dyn Observer,
+) -> Result<InstallOutcome, AppError> {
+    let Some(step) = story.fixes.first() else { return Err(AppError::new("there is no fix to install")) };
+    request.changes.clone_from(&step.changes);
+    if !step.kinds.contains(&FixKind::Prefetch) {
+        request.plan = None;
+    }
+    let mut outcome = install(&request, observer)?;
+    let only_user = request.directories.scope == Scope::User;
+    let undo = |error: AppError| match uninstall(outcome.name.word(), only_user, false) {
+        Ok(_) => error.within("nothing was installed".to_owned()),
+        Err(left) => {
+            let left = left.sentence();
+            AppError::hinted(error, format!("it could not be undone ({left}): see `coldstart installed`"))
+        }
+    };
+    if request.plan.is_some() && !step.changes.is_empty() {
+        let refreshed = refresh(outcome.name.word(), only_user, observer).map_err(undo)?;
+        outcome.notes.extend(refreshed.notes);
+    }
+    observer.note("comparing the installed program with the plain one");
+    let command = outcome.command(&request.program);
+    let differences = story.baseline.differences(&command, launch).map_err(undo)?;
+    if differences.is_empty() {
+        return Ok(outcome);
+    }
+    Err(undo(AppError::new(format!("the program does not do what it did: {}", differences.join("; ")))))
+        .hint(|| "the trial found no difference: measure again, with a --check of what the program must do")
+}
