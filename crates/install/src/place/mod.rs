@@ -8,6 +8,7 @@
 //! | a module of Environment Modules and Lmod | `modulefile.rs` |
 //! | the entry point of a container image | `container.rs` |
 //! | the shell scripts that start a program with its plan | `script.rs` |
+//! | words of systemd's command lines, and paths that it refuses | `systemd_word.rs` |
 //!
 //! What is planned is written, checked and undone in one way for all places, in `transaction.rs` and `file/`.
 
@@ -15,6 +16,7 @@ pub mod container;
 mod desktop;
 mod modulefile;
 mod script;
+mod systemd_word;
 mod unit;
 mod wrapper;
 
