@@ -71,12 +71,18 @@ pub fn what_changed(before: Option<&Owner>, now: &Ownership) -> Option<String> {
         (Some(before), Some(now)) if before.package != now.package => {
             Some(format!("the file came from package {before} and is now in {now}"))
         }
-        (Some(before), Some(now)) if before.version != now.version => {
-            Some(format!("package {before} became {}", now.version))
-        }
-        (Some(before), None) => Some(format!("package {before} was removed")),
+        (Some(before), now) => version_change(before, now.map(|now| &*now.version)),
         (None, Some(now)) => Some(format!("the file now belongs to package {now}")),
-        (Some(_), Some(_)) | (None, None) => None,
+        (None, None) => None,
+    }
+}
+
+/// What has changed between two looks at a package, whose version is `None` if it is not installed any more.
+pub fn version_change(before: &Owner, now: Option<&str>) -> Option<String> {
+    match now {
+        Some(version) if version == before.version => None,
+        Some(version) => Some(format!("package {before} became {version}")),
+        None => Some(format!("package {before} was removed")),
     }
 }
 

@@ -1,11 +1,16 @@
 //! Who owns a file, by the databases of three package managers.
 
 use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use coldstart_packages::{Owner, Ownership, PackageError, Replacement, owner_of, what_changed};
-use coldstart_testing::scratch;
+use coldstart_packages::{
+    Owner, Ownership, PackageError, Replacement, databases, is_at_work, owner_of, owners_of, version_change,
+    versions_of, what_changed,
+};
+use coldstart_testing::{is_there, scratch, skip};
 
 use crate::system::System;
 
@@ -66,4 +71,77 @@ fn files_of_pacman_and_rpm_are_recognised_and_refused() {
     let refused = Replacement::plan(root, &root.join("records"), file, &root.join("usr/bin/foo")).unwrap_err();
     assert!(matches!(refused, PackageError::Manager { manager: "rpm", .. }));
     assert!(!root.join("records").exists());
+}
+
+#[test]
+fn many_files_have_the_owners_that_each_has_alone() {
+    let Some(system) = System::new() else { return };
+    let root = system.root();
+    let odd = OsStr::from_bytes(b"/usr/lib/a [b]*? \\ \xff: c.so");
+    system.install(&system.package("odd", "1.0-1", odd, b"odd"));
+    system.install(&system.package("outside", "2:1.0", "/lib/outside.so", b"outside"));
+    // More than one command line can hold.
+    let many: Vec<PathBuf> = (0..30_000).map(|number| format!("/usr/lib/none-{number}").into()).collect();
+    let known = [Path::new(odd), Path::new("/usr/lib/outside.so"), Path::new("/lib/outside.so")];
+    let odd_ones = ["/etc/a\nb", "relative", "/usr/lib/outside.s", "/usr/lib/*"].map(Path::new);
+    let asked: Vec<&Path> = many.iter().map(PathBuf::as_path).chain(known).chain(odd_ones).collect();
+    let owners = owners_of(&root, &asked).unwrap();
+    assert_eq!(owners.len(), known.len(), "{owners:?}");
+    for path in known {
+        assert_eq!(owners.get(path), owner_of(&root, path).unwrap().owner(), "{path:?}");
+    }
+    system.install(&system.package("outside", "2:1.1", "/lib/outside.so", b"newer"));
+    let versions = versions_of(&root, &["outside", "odd", "gone"]).unwrap();
+    assert_eq!(versions.len(), 2, "{versions:?}");
+    let changed = version_change(&owners[Path::new("/lib/outside.so")], versions.get("outside").map(String::as_str));
+    assert_eq!(changed.unwrap(), "package outside 2:1.0 became 2:1.1");
+    assert_eq!(version_change(&owner("odd", "1.0-1"), versions.get("odd").map(String::as_str)), None);
+    assert_eq!(version_change(&owner("gone", "1"), None).unwrap(), "package gone 1 was removed");
+    assert_eq!(databases(&root), [root.join("var/lib/dpkg/status")]);
+    // Removed, but not purged, it keeps its version in the database.
+    let status = root.join("var/lib/dpkg/status");
+    let text = std::fs::read_to_string(&status).unwrap();
+    std::fs::write(&status, text.replace("install ok installed", "deinstall ok config-files")).unwrap();
+    assert_eq!(versions_of(&root, &["outside", "odd"]).unwrap(), [].into());
+}
+
+#[test]
+fn dpkg_at_work_is_noticed() {
+    let Some(system) = System::new() else { return };
+    let root = system.root();
+    assert!(!is_at_work(&root));
+    let lock = root.join("var/lib/dpkg/lock-frontend");
+    std::fs::write(&lock, "").unwrap();
+    assert!(!is_at_work(&root));
+    // A lock of POSIX, as dpkg's: that of another process.
+    let script = "import fcntl,sys;f=open(sys.argv[1],'w');fcntl.lockf(f,fcntl.LOCK_EX);print('held',flush=True);sys.stdin.read()";
+    if !is_there("python3") {
+        return skip("needs python3");
+    }
+    let mut command = Command::new("python3");
+    let mut holder =
+        command.args(["-c", script]).arg(&lock).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(is_at_work(&root), "{line}");
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    assert!(!is_at_work(&root));
+}
+
+#[test]
+fn many_files_of_pacman_are_found_by_one_reading() {
+    let directory = scratch();
+    let root = directory.path();
+    for (name, version, file) in [("foo", "1.2-3", "usr/bin/foo"), ("bar", "1:2", "usr/lib/bar.so")] {
+        let package = root.join(format!("var/lib/pacman/local/{name}-{version}"));
+        std::fs::create_dir_all(&package).unwrap();
+        std::fs::write(package.join("desc"), format!("%NAME%\n{name}\n\n%VERSION%\n{version}\n\n")).unwrap();
+        std::fs::write(package.join("files"), format!("%FILES%\nusr/\n{file}\n\n")).unwrap();
+    }
+    let owners = owners_of(root, &["/usr/bin/foo", "/usr/lib/bar.so", "/usr/none"].map(Path::new)).unwrap();
+    assert_eq!(owners.len(), 2);
+    assert_eq!(owners[Path::new("/usr/lib/bar.so")], owner("bar", "1:2"));
+    assert_eq!(versions_of(root, &["foo"]).unwrap(), [("foo".to_owned(), "1.2-3".to_owned())].into());
+    assert_eq!(databases(root), [root.join("var/lib/pacman/local")]);
 }
