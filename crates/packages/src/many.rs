@@ -21,7 +21,8 @@ pub fn owners_of(root: &Path, paths: &[&Path]) -> Result<HashMap<PathBuf, Owner>
     Ok(owners)
 }
 
-/// The versions of these packages, by the names that [`owners_of`] gives them. Packages that are not installed are left out.
+/// The versions of at least these packages, by the names that [`owners_of`] gives them; of those of others, what costs nothing
+/// more. Packages that are not installed are left out.
 ///
 /// # Errors
 /// When the package manager exists but does not answer.
@@ -29,7 +30,6 @@ pub fn versions_of(root: &Path, packages: &[&str]) -> Result<HashMap<String, Str
     let mut versions = other_managers::versions_of(root, packages)?;
     // The database of a machine that has dpkg, too, counts first, as it does for files.
     versions.extend(dpkg::versions(root)?);
-    versions.retain(|package, _| packages.contains(&package.as_str()));
     Ok(versions)
 }
 

@@ -43,7 +43,7 @@ pub(super) fn unsafe_launcher(launcher: &Path) -> Option<String> {
     };
     let open = launcher.ancestors().find(|path| is_open(path))?;
     Some(format!(
-        "all users start the launcher `{}`, and others than root can change `{}`: install coldstart where only root may write",
+        "all users start `{}`, and others than root can change `{}`: install coldstart where only root may write",
         printable(launcher),
         printable(open)
     ))

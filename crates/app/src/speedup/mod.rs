@@ -38,6 +38,7 @@ use crate::prefetch::{RecordedPlan, write_plan};
 
 pub use fix::{FixKind, Prospect};
 pub use launcher::Launcher;
+pub(crate) use launcher::ourselves;
 pub use limit::LimitedBy;
 pub use story::{Cost, Step, Story, Traces, Trial};
 pub use traces::TracePlaces;

@@ -44,6 +44,7 @@ pub(crate) fn install_plan(
         plan: Some(plan),
         launcher: Launcher::installed()?,
         places: parse_places(&args.places)?,
+        also: Vec::new(),
         directories: places_for(args.user)?,
         recording,
         working_directory: std::env::current_dir()?,

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, starter_file};
+use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, SystemFacts, starter_file};
 use coldstart_install::{Directories, Environment, InstallError, Installation, Registry};
 use coldstart_testing::{is_there, script, skip, succeed};
 use tempfile::TempDir;
@@ -20,6 +20,7 @@ struct Home {
     installation: Installation,
     program: PathBuf,
     launcher: PathBuf,
+    system: SystemFacts,
 }
 
 fn home(name: &[u8]) -> Home {
@@ -29,6 +30,11 @@ fn home(name: &[u8]) -> Home {
     let program = script(&at.join("bin"), "app", "#!/bin/sh\necho app \"$#\" \"$@\"\n", 0o755);
     let launcher = "#!/bin/sh\ntest \"$2\" = -- || exit 9\nshift 2\necho launched\nexec \"$@\"\n";
     let launcher = script(&at.join("bin"), "launcher", launcher, 0o755);
+    let system = SystemFacts {
+        coldstart: at.join("bin/coldstart"),
+        package_databases: vec!["/var/lib/dpkg/status".into()],
+        systemd_runs: true,
+    };
     let environment = Environment {
         home: Some(at.clone().into()),
         data_dirs: Some(at.join("share").into()),
@@ -39,7 +45,7 @@ fn home(name: &[u8]) -> Home {
     let installation = Registry::new(&directories.registry).installation(OsStr::new("app")).unwrap();
     fs::create_dir_all(installation.directory()).unwrap();
     fs::write(installation.plan(), "plan").unwrap();
-    Home { _directory: directory, at, directories, installation, program, launcher }
+    Home { _directory: directory, at, directories, installation, program, launcher, system }
 }
 
 impl Home {
@@ -52,6 +58,7 @@ impl Home {
             launcher_words: &[],
             installation: &self.installation,
             directories: &self.directories,
+            system: &self.system,
         }
     }
 

@@ -91,7 +91,7 @@ fn many_files_have_the_owners_that_each_has_alone() {
         assert_eq!(owners.get(path), owner_of(&root, path).unwrap().owner(), "{path:?}");
     }
     system.install(&system.package("outside", "2:1.1", "/lib/outside.so", b"newer"));
-    let versions = versions_of(&root, &["outside", "odd", "gone"]).unwrap();
+    let versions = versions_of(&root, &["outside", "gone"]).unwrap();
     assert_eq!(versions.len(), 2, "{versions:?}");
     let changed = version_change(&owners[Path::new("/lib/outside.so")], versions.get("outside").map(String::as_str));
     assert_eq!(changed.unwrap(), "package outside 2:1.0 became 2:1.1");
@@ -142,6 +142,6 @@ fn many_files_of_pacman_are_found_by_one_reading() {
     let owners = owners_of(root, &["/usr/bin/foo", "/usr/lib/bar.so", "/usr/none"].map(Path::new)).unwrap();
     assert_eq!(owners.len(), 2);
     assert_eq!(owners[Path::new("/usr/lib/bar.so")], owner("bar", "1:2"));
-    assert_eq!(versions_of(root, &["foo"]).unwrap(), [("foo".to_owned(), "1.2-3".to_owned())].into());
+    assert_eq!(versions_of(root, &["foo"]).unwrap()["foo"], "1.2-3");
     assert_eq!(databases(root), [root.join("var/lib/pacman/local")]);
 }
