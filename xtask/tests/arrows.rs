@@ -94,6 +94,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-measure",
             "coldstart-history",
             "coldstart-install",
+            "coldstart-packages",
             "coldstart-bind",
             "coldstart-doctor",
             "coldstart-tracefile",

@@ -17,4 +17,5 @@ pub mod pressure;
 pub mod process;
 pub mod rights;
 pub mod script_line;
+pub mod service_manager;
 pub mod text;

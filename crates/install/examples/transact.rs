@@ -1,23 +1,33 @@
-//! Installs, undoes or repairs in a directory: `transact install|uninstall|repair DIRECTORY`. The tests kill it at every system call.
+//! Installs, undoes or repairs in a directory: `transact install|uninstall|repair DIRECTORY [NAME]`. The tests kill it at every
+//! system call. Installations with a NAME share files; what these contain depends on the name.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use coldstart_install::{
-    Draft, DraftPlace, Installation, LauncherRecord, NewManifest, NoReplacer, PlannedFile, ProgramRecord,
-    RecordingFacts, Registry, Stored, install, repair, uninstall,
+    Draft, DraftPlace, Installation, LauncherRecord, NewManifest, NoReplacer, PlannedContent, PlannedFile,
+    PlannedShared, ProgramRecord, RecordingFacts, Registry, Stored, install, repair, uninstall,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [action, directory] = words.as_slice() else { return Err("transact ACTION DIRECTORY".into()) };
+    let (action, directory, name) = match words.as_slice() {
+        [action, directory] => (action, directory, "app"),
+        [action, directory, name] => (action, directory, name.as_str()),
+        _ => return Err("transact ACTION DIRECTORY [NAME]".into()),
+    };
     let directory = Path::new(directory);
     let registry = Registry::new(&directory.join("registry"));
-    let name = OsStr::new("app");
+    let is_sharing = name != "app";
+    let name = OsStr::new(name);
     match action.as_str() {
         "install" => {
             let program = directory.join("program");
-            install(&registry, name, |installation| Ok(draft(directory, installation)), &NoReplacer, &program)?;
+            let draft = |installation: &Installation| {
+                let draft = draft(directory, installation);
+                Ok(if is_sharing { Draft { places: vec![sharing(directory, name)], ..draft } } else { draft })
+            };
+            install(&registry, name, draft, &NoReplacer, &program)?;
         }
         "uninstall" => drop(uninstall(&registry, name, &NoReplacer, false)?),
         "repair" => {
@@ -29,6 +39,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         _ => return Err("unknown action".into()),
     }
     Ok(())
+}
+
+fn sharing(directory: &Path, name: &OsStr) -> DraftPlace {
+    let text = format!("Written by coldstart: shared, last by {}\n", name.display());
+    let shared = |path: &str, content| PlannedShared { path: directory.join(path), content };
+    let own = PlannedFile { path: directory.join("places").join(name), bytes: text.clone().into_bytes(), mode: 0o755 };
+    DraftPlace {
+        place: "login".into(),
+        files: vec![own],
+        shared: vec![
+            shared("places/units/unit", PlannedContent::File(text.into_bytes())),
+            shared("places/units/wants/unit", PlannedContent::Link("../unit".into())),
+        ],
+        ..DraftPlace::default()
+    }
 }
 
 fn draft(directory: &Path, installation: &Installation) -> Draft {

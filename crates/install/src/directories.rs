@@ -59,6 +59,8 @@ pub struct Directories {
     pub applications: PathBuf,
     /// Where drop-ins of units are put: of the system's units, or of the user's.
     pub units: PathBuf,
+    /// Where units of users' service managers are put: of all users, or of this one.
+    pub user_units: PathBuf,
     /// Desktop entries are searched here, the first directory first.
     pub applications_search: Vec<PathBuf>,
     /// Unit files are searched here, the first directory first.
@@ -92,6 +94,7 @@ impl Directories {
             wrappers: root.join("usr/local/bin"),
             applications: root.join("usr/local/share/applications"),
             units: root.join("etc/systemd/system"),
+            user_units: root.join("etc/systemd/user"),
             applications_search,
             units_search: SYSTEM_UNITS.iter().map(|directory| root.join(directory)).collect(),
             path: environment.path.clone(),
@@ -121,6 +124,7 @@ impl Directories {
             wrappers: home.join(".local/bin"),
             applications_search: std::iter::once(applications.clone()).chain(data_dirs(environment)).collect(),
             applications,
+            user_units: units.clone(),
             units,
             units_search,
             path: environment.path.clone(),

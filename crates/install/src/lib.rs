@@ -6,7 +6,9 @@
 //! | what would be written where, for each kind of place | `place/` |
 //! | the record of an installation; paths in it that are not text | `manifest.rs`, `stored.rs` |
 //! | all installations of a system or a user; one writer at a time | `registry.rs`, `lock.rs` |
+//! | the packages that a plan's files came from | `plan_packages.rs` |
 //! | one file: what stands there, its backup, writing and restoring it | `file/` |
+//! | files that several installations write alike | `shared.rs` |
 //! | install, undo, repair: the order in which files are written | `transaction.rs` |
 //! | files that are replaced by another crate | `replacer.rs` |
 //!
@@ -19,8 +21,10 @@ mod file;
 mod lock;
 mod manifest;
 pub mod place;
+mod plan_packages;
 mod registry;
 mod replacer;
+mod shared;
 mod stored;
 mod transaction;
 
@@ -31,8 +35,10 @@ pub use manifest::{
     ChangedFile, FixInUse, InstallationState, LauncherRecord, Manifest, NewManifest, PlaceRecord, ProgramRecord,
     RecordingFacts, SCHEMA, Source,
 };
-pub use registry::{Found, Installation, MANIFEST, PLAN, Registry, STARTER};
+pub use plan_packages::{PACKAGES_SCHEMA, PackageFiles, PlanPackages};
+pub use registry::{Found, Installation, MANIFEST, PACKAGES, PLAN, Registry, STARTER};
 pub use replacer::{NoReplacer, ReplacedState, Replacer};
+pub use shared::{PlannedContent, PlannedShared, SharedContent, SharedFile};
 pub use stored::Stored;
 pub use transaction::{
     Draft, DraftPlace, Repaired, Undone, install, repair, uninstall, update_changed_files, update_plan,

@@ -1,11 +1,13 @@
 //! The record of an installation, as it is on disk. Format: `docs/formats/installed.md`.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::InstallError;
-use crate::file::{WrittenFile, read_regular, sha256};
+use crate::file::{FileState, WrittenFile, read_regular, sha256};
+use crate::shared::{self, SharedFile};
 use crate::stored::Stored;
 
 /// The name and version of the format.
@@ -133,12 +135,21 @@ pub struct PlaceRecord {
     pub place: Stored,
     /// The files.
     pub files: Vec<WrittenFile>,
+    /// Files that other installations may have written, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SharedFile>,
+    /// The program that a unit of this place starts, if that is not the launcher.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<Stored>,
     /// What a file was made from; a change of it makes the place stale.
     #[serde(default)]
     pub sources: Vec<Source>,
     /// What the user has to do after the place is written or undone: "systemctl daemon-reload".
     #[serde(default)]
     pub afterwards: Option<String>,
+    /// What the user has to do after it is undone, if that is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_undoing: Option<String>,
 }
 
 /// A file from which a place was made, such as the package's desktop entry.
@@ -197,6 +208,34 @@ impl Manifest {
     /// All files that were written, with their places.
     pub fn files(&self) -> impl Iterator<Item = &WrittenFile> {
         self.body.places.iter().flat_map(|place| &place.files)
+    }
+
+    /// All files that other installations may have written, too.
+    pub fn shared_files(&self) -> impl Iterator<Item = &SharedFile> {
+        self.body.places.iter().flat_map(|place| &place.shared)
+    }
+
+    /// Whether it is installed at a place of this kind: "login".
+    pub fn has_place(&self, kind: &str) -> bool {
+        self.body.places.iter().any(|place| place.kind() == kind.as_bytes())
+    }
+
+    /// Whether every place is there, perhaps edited, and could be written in the same way again.
+    pub fn is_in_place(&self) -> bool {
+        let mut files = self.files();
+        files.all(|file| matches!(file.state(), FileState::Ours | FileState::Edited))
+            && self.body.places.iter().all(|place| {
+                shared::are_there(place)
+                    && place.sources.iter().all(Source::is_unchanged)
+                    && place.starts.as_ref().is_none_or(|program| program.path().is_file())
+            })
+    }
+}
+
+impl PlaceRecord {
+    /// `unit` of `unit=a.service`.
+    pub fn kind(&self) -> &[u8] {
+        self.place.word().as_bytes().split(|byte| *byte == b'=').next().unwrap_or_default()
     }
 }
 

@@ -16,6 +16,8 @@ use crate::manifest::Manifest;
 pub const MANIFEST: &str = "manifest.json";
 /// The plan, in the directory of an installation.
 pub const PLAN: &str = "plan.prefetch";
+/// The packages that the plan's files came from, in the directory of an installation.
+pub const PACKAGES: &str = "packages.json";
 /// The script that places start the program with, in the directory of an installation.
 pub const STARTER: &str = "start";
 /// Copies of files that stood at the places.
@@ -58,6 +60,11 @@ impl Installation {
     /// Its plan.
     pub fn plan(&self) -> PathBuf {
         self.directory.join(PLAN)
+    }
+
+    /// The packages that the plan's files came from.
+    pub fn packages(&self) -> PathBuf {
+        self.directory.join(PACKAGES)
     }
 
     /// The script that places start the program with.

@@ -19,6 +19,7 @@ use crate::file::{
 use crate::manifest::{ChangedFile, InstallationState, Manifest, NewManifest, PlaceRecord, SCHEMA, Source};
 use crate::registry::{Installation, Registry};
 use crate::replacer::Replacer;
+use crate::shared::{self, PlannedShared, Released};
 use crate::stored::Stored;
 
 /// A place as planned.
@@ -28,10 +29,16 @@ pub struct DraftPlace {
     pub place: std::ffi::OsString,
     /// The files to be written.
     pub files: Vec<PlannedFile>,
+    /// The files to be written unless another installation has.
+    pub shared: Vec<PlannedShared>,
+    /// The program that a unit of this place starts, if that is not the launcher.
+    pub starts: Option<PathBuf>,
     /// The files that they were made from.
     pub sources: Vec<PathBuf>,
     /// What the user has to do after the place is written or undone.
     pub afterwards: Option<String>,
+    /// What the user has to do after it is undone, if that is something else.
+    pub after_undoing: Option<String>,
 }
 
 /// An installation as planned. `body.places` is filled in by [`install`].
@@ -98,7 +105,7 @@ pub fn install(
         if other != program {
             return Err(InstallError::NameInUse { name: name.to_owned(), program: other.to_owned() });
         }
-        let undone = undo(&installation, earlier, replacer, false)?;
+        let undone = undo(registry, &installation, earlier, replacer, false)?;
         if let Some(path) = undone.edited.into_iter().next() {
             return Err(InstallError::Refused {
                 place: format!("`{}`", coldstart_profile::printable(&path)),
@@ -110,7 +117,8 @@ pub fn install(
     let draft = draft(&installation)?;
     let manifest = planned(registry, name, &draft)?;
     create_directories(&[installation.directory().to_owned()])?;
-    let written = installation.write_manifest(&manifest).and_then(|()| put(&installation, &draft, &manifest, replacer));
+    let written =
+        installation.write_manifest(&manifest).and_then(|()| put(registry, &installation, &draft, &manifest, replacer));
     match written {
         Ok(()) => {
             let manifest = Manifest { state: InstallationState::Installed, ..manifest };
@@ -119,7 +127,7 @@ pub fn install(
         }
         Err(error) => {
             // As after a kill. If this fails, too, a repair will find it.
-            let _ = undo(&installation, manifest, replacer, false);
+            let _ = undo(registry, &installation, manifest, replacer, false);
             Err(error)
         }
     }
@@ -128,9 +136,10 @@ pub fn install(
 /// The manifest, with what stands at each path now.
 fn planned(registry: &Registry, name: &OsStr, draft: &Draft) -> Result<Manifest, InstallError> {
     let mut owners: HashMap<PathBuf, std::ffi::OsString> = HashMap::new();
-    for found in registry.list()? {
-        for file in found.manifest.iter().filter_map(|manifest| manifest.as_ref().ok()).flat_map(Manifest::files) {
-            owners.insert(file.path.path().to_owned(), found.name.clone());
+    let others = shared::others(registry, name)?;
+    for (other, manifest) in &others {
+        for file in manifest.files() {
+            owners.insert(file.path.path().to_owned(), other.clone());
         }
     }
     let mut places = Vec::new();
@@ -150,8 +159,16 @@ fn planned(registry: &Registry, name: &OsStr, draft: &Draft) -> Result<Manifest,
             let bytes = read_source(path)?;
             sources.push(Source { path: Stored::from(path.as_path()), sha256: sha256(&bytes) });
         }
-        let (place, afterwards) = (Stored::new(place.place.clone()), place.afterwards.clone());
-        places.push(PlaceRecord { place, files, sources, afterwards });
+        let shared = place.shared.iter().map(|planned| shared::prepare(planned, &others)).collect::<Result<_, _>>()?;
+        places.push(PlaceRecord {
+            place: Stored::new(place.place.clone()),
+            files,
+            shared,
+            starts: place.starts.as_deref().map(Stored::from),
+            sources,
+            afterwards: place.afterwards.clone(),
+            after_undoing: place.after_undoing.clone(),
+        });
     }
     let body = NewManifest { places, has_plan: draft.plan.is_some(), ..draft.body.clone() };
     let (schema, name) = (SCHEMA.to_owned(), Stored::new(name));
@@ -166,6 +183,7 @@ fn read_source(path: &Path) -> Result<Vec<u8>, InstallError> {
 
 /// Writes everything between the two manifests.
 fn put(
+    registry: &Registry,
     installation: &Installation,
     draft: &Draft,
     manifest: &Manifest,
@@ -190,7 +208,19 @@ fn put(
     for (file, planned) in manifest.files().zip(planned) {
         write(file, &planned.bytes)?;
     }
-    Ok(())
+    put_shared(registry, draft, manifest)
+}
+
+fn put_shared(registry: &Registry, draft: &Draft, manifest: &Manifest) -> Result<(), InstallError> {
+    let written: Vec<_> = manifest.shared_files().cloned().collect();
+    if written.is_empty() {
+        return Ok(());
+    }
+    let planned = draft.places.iter().flat_map(|place| &place.shared);
+    for (file, planned) in written.iter().zip(planned) {
+        shared::write(file, planned)?;
+    }
+    shared::adopt(registry, &shared::others(registry, manifest.name.word())?, &written)
 }
 
 /// Undoes an installation: what stood at each place is restored byte for byte. Edited files stay, and with them the
@@ -212,10 +242,11 @@ pub fn uninstall(
     let Some(manifest) = registry.read(name)? else {
         return Err(InstallError::NotInstalled { name: name.to_owned() });
     };
-    undo(&installation, manifest, replacer, force)
+    undo(registry, &installation, manifest, replacer, force)
 }
 
 fn undo(
+    registry: &Registry,
     installation: &Installation,
     manifest: Manifest,
     replacer: &dyn Replacer,
@@ -234,7 +265,22 @@ fn undo(
         }
     };
     let mut undone = Undone::default();
+    let others = match manifest.shared_files().next() {
+        Some(_) => shared::others(registry, manifest.name.word())?,
+        None => Vec::new(),
+    };
     for place in manifest.body.places.iter().rev() {
+        let mut is_still_there = false;
+        for file in place.shared.iter().rev() {
+            let path = file.path.path().to_owned();
+            match shared::release(registry, &others, file, force)? {
+                Released::Removed => undone.restored.push(path),
+                Released::Gone => {}
+                Released::Shared => is_still_there = true,
+                Released::Edited => undone.edited.push(path),
+                Released::Foreign => undone.foreign.push(path),
+            }
+        }
         for file in place.files.iter().rev() {
             match restore(file, &installation.backups(), force)? {
                 FileState::Edited if !force => {
@@ -246,7 +292,8 @@ fn undo(
                 FileState::Before | FileState::Missing => {}
             }
         }
-        undone.afterwards.extend(place.afterwards.clone().filter(|command| !undone.afterwards.contains(command)));
+        let command = place.after_undoing.as_ref().or(place.afterwards.as_ref()).filter(|_| !is_still_there);
+        undone.afterwards.extend(command.filter(|command| !undone.afterwards.contains(command)).cloned());
     }
     for file in manifest.body.changed_files.iter().rev() {
         replacer.restore(file)?;
@@ -260,8 +307,9 @@ fn undo(
     let mut left = manifest;
     for place in &mut left.body.places {
         place.files.retain(|file| undone.edited.contains(&file.path.path().to_owned()));
+        place.shared.retain(|file| undone.edited.contains(&file.path.path().to_owned()));
     }
-    left.body.places.retain(|place| !place.files.is_empty());
+    left.body.places.retain(|place| !place.files.is_empty() || !place.shared.is_empty());
     left.body.changed_files.clear();
     installation.write_manifest(&Manifest { state: InstallationState::Installed, ..left })?;
     Ok(undone)
@@ -277,17 +325,19 @@ fn remove_own_files(installation: &Installation) -> Result<(), InstallError> {
             _ => {}
         }
     }
-    for file in [installation.starter(), installation.plan(), installation.manifest()] {
-        match std::fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(InstallError::io("remove", &file)(error));
-            }
-            _ => {}
-        }
+    for file in [installation.starter(), installation.packages(), installation.plan(), installation.manifest()] {
+        remove_if_there(&file)?;
     }
     let _ = remove_leftovers(installation.directory());
     remove_empty(installation.directory());
     Ok(())
+}
+
+fn remove_if_there(file: &Path) -> Result<(), InstallError> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(InstallError::io("remove", file)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// Undoes an interrupted installation, and completes an interrupted removal.
@@ -307,8 +357,12 @@ pub fn repair(registry: &Registry, name: &OsStr, replacer: &dyn Replacer) -> Res
     let _ = remove_leftovers(installation.directory());
     Ok(match manifest.state {
         InstallationState::Installed => Repaired::Whole,
-        InstallationState::Installing => Repaired::RolledBack(undo(&installation, manifest, replacer, false)?),
-        InstallationState::Uninstalling => Repaired::Completed(undo(&installation, manifest, replacer, false)?),
+        InstallationState::Installing => {
+            Repaired::RolledBack(undo(registry, &installation, manifest, replacer, false)?)
+        }
+        InstallationState::Uninstalling => {
+            Repaired::Completed(undo(registry, &installation, manifest, replacer, false)?)
+        }
     })
 }
 
@@ -341,7 +395,8 @@ fn installed(registry: &Registry, installation: &Installation, name: &OsStr) -> 
     }
 }
 
-/// Replaces the plan of an installation. Programs that start meanwhile see the old or the new one.
+/// Replaces the plan of an installation, and the packages that its files came from, if they are known. Programs that start
+/// meanwhile see the old or the new one.
 ///
 /// # Errors
 /// If there is none of this name, it is half-made, or the plan cannot be written.
@@ -349,6 +404,7 @@ pub fn update_plan(
     registry: &Registry,
     name: &OsStr,
     plan: &[u8],
+    packages: Option<&[u8]>,
     recorded_at: i64,
     coldstart: &str,
 ) -> Result<Manifest, InstallError> {
@@ -358,7 +414,12 @@ pub fn update_plan(
     }
     let _lock = registry.lock()?;
     let mut manifest = installed(registry, &installation, name)?;
+    // Killed between both, the old packages would be taken for those of the new plan.
+    remove_if_there(&installation.packages())?;
     write_new(&installation.plan(), plan, 0o644)?;
+    if let Some(packages) = packages {
+        write_new(&installation.packages(), packages, 0o644)?;
+    }
     manifest.body.recorded_at = recorded_at;
     manifest.body.coldstart = coldstart.to_owned();
     installation.write_manifest(&manifest)?;

@@ -11,18 +11,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::process::{Flock, FlockType, fcntl_getlk};
 
 use crate::error::PackageError;
 use crate::other_managers::breaks_lines;
 use crate::owner::Owner;
 
 const DATABASE: &str = "var/lib/dpkg";
+/// What is installed, in which version: written anew by every change.
+pub(crate) const STATUS: &str = "var/lib/dpkg/status";
+/// Bytes of paths in one command line; the kernel accepts 2 MiB by default.
+const MOST_WORDS: usize = 512 << 10;
 /// Directories that merged systems have as links into `/usr`.
 const MERGED: &[&str] = &["bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 
 /// Whether the system at `root` is dpkg's.
 fn exists(root: &Path) -> bool {
-    root.join(DATABASE).join("status").exists()
+    root.join(STATUS).exists()
 }
 
 fn tool(name: &'static str, root: &Path) -> Command {
@@ -47,41 +52,6 @@ fn failed(name: &'static str, output: &Output) -> PackageError {
     PackageError::Tool { tool: name, message: messages.trim().replace('\n', "; ") }
 }
 
-/// Names asked for in one call: their length together stays far below the kernel's limit.
-const NAMES_IN_A_CALL: usize = 256;
-
-/// The owners of files, each with the path under which dpkg knows the file. A fixed number of calls for any number of files.
-pub(crate) fn owners_of(root: &Path, paths: &[&Path]) -> Result<Vec<Option<(Owner, PathBuf)>>, PackageError> {
-    if !exists(root) {
-        return Ok(vec![None; paths.len()]);
-    }
-    let names: Vec<Vec<PathBuf>> = paths
-        .iter()
-        .map(|path| if breaks_lines(path.as_os_str()) { Vec::new() } else { names_of(root, path) })
-        .collect();
-    let all: Vec<&PathBuf> = names.iter().flatten().collect();
-    let mut packages = HashMap::new();
-    for names in all.chunks(NAMES_IN_A_CALL) {
-        let answer = packages_of(root, names)?;
-        packages.extend(names.iter().filter_map(|name| Some((*name, package_in(&answer, name)?))));
-    }
-    let mut owning: Vec<&str> = packages.values().map(String::as_str).collect();
-    owning.sort_unstable();
-    owning.dedup();
-    let mut versions = HashMap::new();
-    for packages in owning.chunks(NAMES_IN_A_CALL) {
-        versions.extend(versions_of(root, packages)?);
-    }
-    let owner = |names: &Vec<PathBuf>| {
-        names.iter().find_map(|name| {
-            let package = packages.get(name)?;
-            let version = versions.get(package)?.clone();
-            Some((Owner { package: package.clone(), version }, name.clone()))
-        })
-    };
-    Ok(names.iter().map(owner).collect())
-}
-
 /// The names that a file may have in the database of a system whose `/lib` leads to `/usr/lib`, as given first.
 fn names_of(root: &Path, path: &Path) -> Vec<PathBuf> {
     let mut names = vec![path.to_owned()];
@@ -95,26 +65,106 @@ fn names_of(root: &Path, path: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// The lines `PACKAGE: PATH` of all names that dpkg knows.
-fn packages_of(root: &Path, names: &[&PathBuf]) -> Result<Vec<u8>, PackageError> {
+/// What dpkg answers about these paths: nothing about those of no package.
+fn search(root: &Path, paths: &[&Path]) -> Result<Vec<u8>, PackageError> {
     let mut command = tool("dpkg-query", root);
     command.arg("--search").arg("--");
-    for name in names {
+    for path in paths {
         let mut pattern = Vec::new();
-        for byte in name.as_os_str().as_bytes() {
+        for byte in path.as_os_str().as_bytes() {
             if b"*?[\\".contains(byte) {
                 pattern.push(b'\\');
             }
             pattern.push(*byte);
         }
-        command.arg(OsStr::from_bytes(&pattern));
+        command.arg(OsString::from_vec(pattern));
     }
     let output = run("dpkg-query", &mut command)?;
     match output.status.code() {
-        // 1: some of them are in no package.
+        // 1: something was not found.
         Some(0 | 1) => Ok(output.stdout),
         _ => Err(failed("dpkg-query", &output)),
     }
+}
+
+/// The owners of files, each with the path under which dpkg knows the file, by one search for all of them.
+pub(crate) fn owners_of(root: &Path, paths: &[&Path]) -> Result<HashMap<PathBuf, (Owner, PathBuf)>, PackageError> {
+    if !exists(root) {
+        return Ok(HashMap::new());
+    }
+    let mut names: Vec<(PathBuf, &Path)> = Vec::new();
+    for path in paths.iter().filter(|path| !breaks_lines(path.as_os_str())) {
+        names.extend(names_of(root, path).into_iter().map(|name| (name, *path)));
+    }
+    let mut packages: HashMap<PathBuf, String> = HashMap::new();
+    let mut rest: &[(PathBuf, &Path)] = &names;
+    while !rest.is_empty() {
+        let mut room = MOST_WORDS;
+        let fits = rest.iter().take_while(|(name, _)| {
+            let had = room;
+            room = room.saturating_sub(name.as_os_str().len().saturating_mul(2));
+            had > 0
+        });
+        let (now, later) = rest.split_at(fits.count());
+        let asked: Vec<&Path> = now.iter().map(|(name, _)| name.as_path()).collect();
+        packages.extend(search(root, &asked)?.split(|byte| *byte == b'\n').filter_map(owned));
+        rest = later;
+    }
+    if packages.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let versions = versions(root)?;
+    let mut owners = HashMap::new();
+    for (name, path) in &names {
+        let Some(package) = packages.get(name) else { continue };
+        if let Some(version) = versions.get(package) {
+            // The name as given counts first.
+            owners
+                .entry((*path).to_owned())
+                .or_insert_with(|| (Owner { package: package.clone(), version: version.clone() }, name.clone()));
+        }
+    }
+    Ok(owners)
+}
+
+/// The path of the line `PACKAGE, PACKAGE: PATH`, and its first package. Names of packages have no `:` before a `/`.
+fn owned(line: &[u8]) -> Option<(PathBuf, String)> {
+    let at = line.windows(3).position(|window| window == b": /")?;
+    let path = line.get(at.saturating_add(2)..)?;
+    let package = package_in(line, Path::new(OsStr::from_bytes(path)))?;
+    Some((OsStr::from_bytes(path).into(), package))
+}
+
+/// The versions of all packages whose files are there.
+pub(crate) fn versions(root: &Path) -> Result<HashMap<String, String>, PackageError> {
+    if !exists(root) {
+        return Ok(HashMap::new());
+    }
+    let mut command = tool("dpkg-query", root);
+    let output = run(
+        "dpkg-query",
+        command.args(["--show", "--showformat=${binary:Package}\\t${Version}\\t${db:Status-Status}\\n"]),
+    )?;
+    match output.status.code() {
+        // 1: no package at all.
+        Some(0 | 1) => {}
+        _ => return Err(failed("dpkg-query", &output)),
+    }
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = |line: &str| {
+        let [package, version, state] = line.split('\t').collect::<Vec<_>>().try_into().ok()?;
+        // Removed, but not purged, it keeps its version.
+        let is_there = !matches!(state, "config-files" | "not-installed") && !version.is_empty();
+        is_there.then(|| (package.to_owned(), version.to_owned()))
+    };
+    Ok(lines.lines().filter_map(version).collect())
+}
+
+/// Whether another process holds the lock of dpkg's frontends. False where it cannot be looked at.
+pub(crate) fn is_locked(root: &Path) -> bool {
+    let Ok(file) = File::open(root.join(DATABASE).join(FRONTEND_LOCK)) else { return false };
+    let wanted = Flock::from(FlockType::WriteLock);
+    matches!(fcntl_getlk(&file, &wanted), Ok(Some(_)))
 }
 
 /// The first package of the line `PACKAGE, PACKAGE: PATH`. The lines `local diversion from: PATH` name none.
@@ -126,30 +176,6 @@ fn package_in(answer: &[u8], path: &Path) -> Option<String> {
     })?;
     let first = packages.split(|byte| *byte == b',').next()?;
     Some(String::from_utf8_lossy(first).into_owned())
-}
-
-/// The versions of packages by their names, as asked for, without those whose files are gone.
-fn versions_of(root: &Path, packages: &[&str]) -> Result<HashMap<String, String>, PackageError> {
-    let mut command = tool("dpkg-query", root);
-    command.args(["--show", "--showformat=${Package}\t${binary:Package}\t${Architecture}\t${Version}\n", "--"]);
-    let output = run("dpkg-query", command.args(packages))?;
-    if !matches!(output.status.code(), Some(0 | 1)) {
-        return Err(failed("dpkg-query", &output));
-    }
-    let mut versions = HashMap::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let mut fields = line.split('\t');
-        let [Some(name), Some(full), Some(architecture), Some(version)] = std::array::from_fn(|_| fields.next()) else {
-            continue;
-        };
-        if !version.is_empty() {
-            // A package that is installed for several architectures is named with its own.
-            for name in [full.to_owned(), format!("{name}:{architecture}"), name.to_owned()] {
-                versions.entry(name).or_insert_with(|| version.to_owned());
-            }
-        }
-    }
-    Ok(versions)
 }
 
 /// Where the package's file goes: another path than `path` if that is diverted.
@@ -181,6 +207,9 @@ fn change_diversion(root: &Path, path: &Path, to: &Path, action: &str) -> Result
     if output.status.success() { Ok(()) } else { Err(failed("dpkg-divert", &output)) }
 }
 
+/// What apt and dpkg hold while they work.
+const FRONTEND_LOCK: &str = "lock-frontend";
+
 /// dpkg's lock, until it is dropped: no package is unpacked meanwhile.
 #[derive(Debug)]
 pub(crate) struct Lock {
@@ -191,7 +220,7 @@ impl Lock {
     /// Takes it, in dpkg's order. Does not wait.
     pub(crate) fn take(root: &Path) -> Result<Self, PackageError> {
         let mut files = Vec::new();
-        for name in ["lock-frontend", "lock"] {
+        for name in [FRONTEND_LOCK, "lock"] {
             let path = root.join(DATABASE).join(name);
             let opened = File::options().write(true).create(true).truncate(false).open(&path);
             let file = opened.map_err(PackageError::io("lock", &path))?;

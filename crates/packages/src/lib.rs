@@ -3,6 +3,7 @@
 //! | step | file |
 //! |---|---|
 //! | the owner of a file, and what has changed since it was recorded | `owner.rs` |
+//! | the owners of many files, the versions of many packages, in one question | `many.rs` |
 //! | dpkg's answers: owners, versions, diversions, its lock | `dpkg.rs` |
 //! | rpm and pacman, recognised by their databases | `other_managers.rs` |
 //! | a replaced file: planned, applied, refreshed, undone, repaired | `replacement/` |
@@ -15,11 +16,13 @@
 mod dpkg;
 mod error;
 mod hook;
+mod many;
 mod other_managers;
 mod owner;
 mod replacement;
 
 pub use error::PackageError;
 pub use hook::{hook_file, remove_unused_hook, write_hook};
-pub use owner::{Owner, Ownership, owner_of, owners_of, what_changed};
+pub use many::{databases, is_at_work, owners_of, versions_of};
+pub use owner::{Owner, Ownership, owner_of, ownerships_of, version_change, what_changed};
 pub use replacement::{Condition, Repaired, Replacement, Step, fall_back, kept_beside, recorded, refusals, repair};

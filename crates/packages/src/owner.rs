@@ -55,23 +55,23 @@ impl Ownership {
 /// # Errors
 /// When the package manager exists but does not answer.
 pub fn owner_of(root: &Path, path: &Path) -> Result<Ownership, PackageError> {
-    Ok(owners_of(root, &[path])?.pop().unwrap_or(Ownership::None))
+    Ok(ownerships_of(root, &[path])?.pop().unwrap_or(Ownership::None))
 }
 
 /// Who owns each of several files, in their order. dpkg is asked for all of them at once.
 ///
 /// # Errors
 /// As [`owner_of`].
-pub fn owners_of(root: &Path, paths: &[&Path]) -> Result<Vec<Ownership>, PackageError> {
+pub fn ownerships_of(root: &Path, paths: &[&Path]) -> Result<Vec<Ownership>, PackageError> {
     if let Some(path) = paths.iter().find(|path| !path.is_absolute()) {
         return Err(PackageError::Relative((*path).to_owned()));
     }
     let of_dpkg = dpkg::owners_of(root, paths)?;
-    let ownership = |(path, owner): (&&Path, Option<(Owner, PathBuf)>)| match owner {
+    let ownership = |path: &&Path| match of_dpkg.get(*path).cloned() {
         Some((owner, listed)) => Ok(Ownership::Dpkg { owner, listed }),
         None => other_managers::owner_of(root, path),
     };
-    paths.iter().zip(of_dpkg).map(ownership).collect()
+    paths.iter().map(ownership).collect()
 }
 
 /// What has changed between two looks at a file's owner, as the end of a sentence; `None` if nothing has.
@@ -81,12 +81,18 @@ pub fn what_changed(before: Option<&Owner>, now: &Ownership) -> Option<String> {
         (Some(before), Some(now)) if before.package != now.package => {
             Some(format!("the file came from package {before} and is now in {now}"))
         }
-        (Some(before), Some(now)) if before.version != now.version => {
-            Some(format!("package {before} became {}", now.version))
-        }
-        (Some(before), None) => Some(format!("package {before} was removed")),
+        (Some(before), now) => version_change(before, now.map(|now| &*now.version)),
         (None, Some(now)) => Some(format!("the file now belongs to package {now}")),
-        (Some(_), Some(_)) | (None, None) => None,
+        (None, None) => None,
+    }
+}
+
+/// What has changed between two looks at a package, whose version is `None` if it is not installed any more.
+pub fn version_change(before: &Owner, now: Option<&str>) -> Option<String> {
+    match now {
+        Some(version) if version == before.version => None,
+        Some(version) => Some(format!("package {before} became {version}")),
+        None => Some(format!("package {before} was removed")),
     }
 }
 

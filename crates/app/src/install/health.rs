@@ -12,10 +12,11 @@ use rustix::fs::{Access, access};
 use serde::Serialize;
 
 use super::changed::FileReplacer;
+use super::packages::{ChangedPackage, VersionsNow};
 use super::registries::{command, every_scope};
 use crate::error::AppError;
 use crate::prefetch::{read_plan, stale_reason};
-use crate::text::{counted_are, plain};
+use crate::text::{counted, counted_are, plain};
 
 /// Whether an installation does what it was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -56,6 +57,8 @@ pub struct InstallationReport {
     pub reasons: Vec<String>,
     /// What to do about it: a command.
     pub next_step: Option<String>,
+    /// The same as a word.
+    pub remedy: Option<Remedy>,
     /// The program; `None` if the manifest cannot be read, as all that follows.
     pub program: Option<Stored>,
     /// The arguments of the recorded start.
@@ -72,6 +75,30 @@ pub struct InstallationReport {
     pub replaced_files: Vec<Stored>,
     /// Files of the plan that have changed or are missing.
     pub stale_files: Vec<StaleFile>,
+    /// Packages of these files that have changed since.
+    pub changed_packages: Vec<ChangedPackage>,
+}
+
+/// What makes an installation fresh again, or removes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Remedy {
+    /// `--refresh`.
+    Refresh,
+    /// `--repair`.
+    Repair,
+    /// `--uninstall`.
+    Uninstall,
+}
+
+impl Remedy {
+    fn option(self) -> &'static str {
+        match self {
+            Self::Refresh => "--refresh",
+            Self::Repair => "--repair",
+            Self::Uninstall => "--uninstall",
+        }
+    }
 }
 
 /// A place of an installation.
@@ -90,6 +117,8 @@ pub struct StaleFile {
     pub path: Stored,
     /// What has changed, as a clause.
     pub reason: String,
+    /// The package that changed it, if one did.
+    pub package: Option<ChangedPackage>,
 }
 
 /// Lists all installations that this user can see, or that of this name. Nothing is changed.
@@ -98,11 +127,12 @@ pub struct StaleFile {
 /// If the directories cannot be read, or nothing of this name is installed.
 pub fn list(name: Option<&OsStr>, only_user: bool) -> Result<Listing, AppError> {
     let mut installations = Vec::new();
+    let versions = VersionsNow::default();
     for directories in every_scope(only_user)? {
         let registry = Registry::new(&directories.registry);
         for found in registry.list()? {
             if name.is_none_or(|name| name == found.name) {
-                installations.push(report_on(&registry, found, directories.scope)?);
+                installations.push(report_on(&registry, found, directories.scope, &versions)?);
             }
         }
     }
@@ -118,7 +148,12 @@ pub fn list(name: Option<&OsStr>, only_user: bool) -> Result<Listing, AppError> 
 ///
 /// # Errors
 /// If its name is not that of an installation.
-pub fn report_on(registry: &Registry, found: Found, scope: Scope) -> Result<InstallationReport, AppError> {
+fn report_on(
+    registry: &Registry,
+    found: Found,
+    scope: Scope,
+    versions: &VersionsNow,
+) -> Result<InstallationReport, AppError> {
     let installation = registry.installation(&found.name)?;
     let mut report = InstallationReport {
         name: Stored::new(found.name.clone()),
@@ -126,6 +161,7 @@ pub fn report_on(registry: &Registry, found: Found, scope: Scope) -> Result<Inst
         health: Health::Fresh,
         reasons: Vec::new(),
         next_step: None,
+        remedy: None,
         program: None,
         arguments: Vec::new(),
         installed_at: None,
@@ -134,11 +170,12 @@ pub fn report_on(registry: &Registry, found: Found, scope: Scope) -> Result<Inst
         places: Vec::new(),
         replaced_files: Vec::new(),
         stale_files: Vec::new(),
+        changed_packages: Vec::new(),
     };
-    let mut judge = Judge { report: &mut report, name: found.name, scope };
+    let mut judge = Judge { report: &mut report, name: found.name, scope, versions };
     match found.manifest {
-        None => judge.broken("its installation was interrupted".to_owned(), "--repair"),
-        Some(Err(error)) => judge.broken(AppError::from(error).sentence(), "--repair"),
+        None => judge.broken("its installation was interrupted".to_owned(), Remedy::Repair),
+        Some(Err(error)) => judge.broken(AppError::from(error).sentence(), Remedy::Repair),
         Some(Ok(manifest)) => judge.judge(&manifest, &installation),
     }
     Ok(report)
@@ -148,13 +185,19 @@ struct Judge<'a> {
     report: &'a mut InstallationReport,
     name: OsString,
     scope: Scope,
+    versions: &'a VersionsNow,
 }
 
 impl Judge<'_> {
-    fn broken(&mut self, reason: String, option: &str) {
+    fn advise(&mut self, remedy: Remedy) {
+        self.report.next_step = Some(command(&self.name, remedy.option(), self.scope));
+        self.report.remedy = Some(remedy);
+    }
+
+    fn broken(&mut self, reason: String, remedy: Remedy) {
         // The first reason that makes it broken says what to do.
         if self.report.health != Health::Broken {
-            self.report.next_step = Some(command(&self.name, option, self.scope));
+            self.advise(remedy);
         }
         self.report.health = Health::Broken;
         self.report.reasons.push(reason);
@@ -163,7 +206,7 @@ impl Judge<'_> {
     fn stale(&mut self, reason: String) {
         if self.report.health == Health::Fresh {
             self.report.health = Health::Stale;
-            self.report.next_step = Some(command(&self.name, "--refresh", self.scope));
+            self.advise(Remedy::Refresh);
         }
         self.report.reasons.push(reason);
     }
@@ -184,22 +227,22 @@ impl Judge<'_> {
         match manifest.state {
             InstallationState::Installed => {}
             InstallationState::Installing => {
-                return self.broken("its installation was interrupted".to_owned(), "--repair");
+                return self.broken("its installation was interrupted".to_owned(), Remedy::Repair);
             }
             InstallationState::Uninstalling => {
-                return self.broken("its removal was interrupted".to_owned(), "--repair");
+                return self.broken("its removal was interrupted".to_owned(), Remedy::Repair);
             }
         }
         let program = body.program.path.path();
         if !program.is_file() {
-            self.broken(format!("the program `{}` is gone", printable(program)), "--uninstall");
+            self.broken(format!("the program `{}` is gone", printable(program)), Remedy::Uninstall);
         }
         self.judge_places(manifest);
         if body.has_plan {
             let launcher = body.launcher.file.path();
             if !launcher.is_file() || access(launcher, Access::EXEC_OK).is_err() {
                 let shown = printable(launcher);
-                self.broken(format!("the launcher `{shown}` is gone or cannot be executed"), "--refresh");
+                self.broken(format!("the launcher `{shown}` is gone or cannot be executed"), Remedy::Refresh);
             }
             self.judge_plan(installation);
         }
@@ -219,10 +262,28 @@ impl Judge<'_> {
             match file.state() {
                 FileState::Ours => {}
                 FileState::Before if file.before.is_some() => {
-                    self.broken(format!("`{path}` is what it was before the installation"), "--refresh");
+                    self.broken(format!("`{path}` is what it was before the installation"), Remedy::Refresh);
                 }
-                FileState::Before | FileState::Missing => self.broken(format!("`{path}` is gone"), "--refresh"),
-                FileState::Edited => self.broken(format!("`{path}` was edited after the installation"), "--uninstall"),
+                FileState::Before | FileState::Missing => self.broken(format!("`{path}` is gone"), Remedy::Refresh),
+                FileState::Edited => {
+                    self.broken(format!("`{path}` was edited after the installation"), Remedy::Uninstall)
+                }
+            }
+        }
+        for place in &manifest.body.places {
+            for file in &place.shared {
+                let path = printable(file.path.path());
+                match file.state() {
+                    FileState::Ours => {}
+                    FileState::Before | FileState::Missing => self.broken(format!("`{path}` is gone"), Remedy::Refresh),
+                    FileState::Edited => {
+                        self.broken(format!("`{path}` was edited after the installation"), Remedy::Uninstall);
+                    }
+                }
+            }
+            if let Some(starts) = place.starts.as_ref().filter(|starts| !starts.path().is_file()) {
+                let (program, place) = (printable(starts.path()), printable(place.place.path()));
+                self.broken(format!("`{program}`, which the place `{place}` starts, is gone"), Remedy::Refresh);
             }
         }
         for source in manifest.body.places.iter().flat_map(|place| &place.sources) {
@@ -233,24 +294,42 @@ impl Judge<'_> {
         }
     }
 
+    /// Names the packages that made it stale. Before the files: a table shows the first reason only.
+    fn judge_packages(&mut self, installation: &Installation) {
+        const MOST: usize = 3;
+        if self.report.stale_files.is_empty() {
+            return;
+        }
+        let changed = self.versions.changed(installation, &mut self.report.stale_files);
+        let mut named: Vec<String> = changed.iter().take(MOST).map(ToString::to_string).collect();
+        if let Some(more) = changed.len().checked_sub(MOST).filter(|more| *more > 0) {
+            named.push(format!("{} changed, too", plain(&counted(more as u64, "more package"))));
+        }
+        if !named.is_empty() {
+            self.stale(named.join(", "));
+        }
+        self.report.changed_packages = changed;
+    }
+
     fn judge_plan(&mut self, installation: &Installation) {
         let path = installation.plan();
         let bytes = match read_plan(&path) {
             Ok(bytes) => bytes,
-            Err(error) => return self.broken(error.sentence(), "--refresh"),
+            Err(error) => return self.broken(error.sentence(), Remedy::Refresh),
         };
         let plan = match PlanView::read(&bytes) {
             Ok(plan) => plan,
-            Err(error) => return self.broken(format!("the plan cannot be used: {error}"), "--refresh"),
+            Err(error) => return self.broken(format!("the plan cannot be used: {error}"), Remedy::Refresh),
         };
         for (number, outcome) in (0_u32..).zip(check_targets(&plan)) {
             if matches!(outcome, TargetOutcome::Changed { .. } | TargetOutcome::Missing)
                 && let Some((target, _)) = plan.target(number)
             {
                 let reason = stale_reason(outcome).to_string();
-                self.report.stale_files.push(StaleFile { path: Stored::from(target), reason });
+                self.report.stale_files.push(StaleFile { path: Stored::from(target), reason, package: None });
             }
         }
+        self.judge_packages(installation);
         if let Some(first) = self.report.stale_files.first() {
             let are = plain(&counted_are(self.report.stale_files.len() as u64, "file"));
             let reason = format!("{are} changed or missing, the first: `{}`", printable(first.path.path()));

@@ -4,6 +4,7 @@
 
 mod changed;
 mod health;
+mod packages;
 mod program;
 mod refresh;
 mod registries;
@@ -13,9 +14,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, default_places, starter_file};
+use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, SystemFacts, default_places, starter_file};
 use coldstart_install::{
-    Directories, Draft, FixInUse, InstallError, Installation, LauncherRecord, NewManifest, ProgramRecord,
+    Directories, Draft, FixInUse, InstallError, Installation, LauncherRecord, NewManifest, PlannedFile, ProgramRecord,
     RecordingFacts, Registry, Scope, Stored,
 };
 use coldstart_launch::CommandLine;
@@ -29,7 +30,8 @@ use crate::prefetch::{now, read_plan, view_plan};
 use crate::speedup::{FileChange, Launcher};
 
 pub use changed::{FellBack, FileReplacer, Guard, fall_back};
-pub use health::{Health, InstallationReport, Listing, PlaceReport, StaleFile, list, report_on};
+pub use health::{Health, InstallationReport, Listing, PlaceReport, Remedy, StaleFile, list};
+pub use packages::ChangedPackage;
 pub use refresh::{RefreshOutcome, refresh};
 pub use registries::{Located, locate, places_for};
 pub use undo::{RepairOutcome, Repairs, UndoOutcome, repair, uninstall};
@@ -77,6 +79,8 @@ pub struct InstallRequest {
     pub launcher: Launcher,
     /// Where it is installed; none for those that fit: the desktop entries that start the program, and a wrapper.
     pub places: Vec<PlaceChoice>,
+    /// Places besides these, or besides those that fit.
+    pub also: Vec<PlaceChoice>,
     /// For whom: [`places_for`].
     pub directories: Directories,
     /// What is needed to record the plan again.
@@ -132,17 +136,23 @@ pub fn install(request: &InstallRequest, observer: &dyn Observer) -> Result<Inst
     let program = program::original(&request.program.program, &request.directories)?;
     let name = request.name.clone().or_else(|| program.file_name().map(OsString::from)).unwrap_or_default();
     let plan = request.plan.as_ref().map(PlanToInstall::read).transpose()?;
+    let packages = plan.as_deref().and_then(|plan| packages_of(plan, observer));
+    let system = system_facts()?;
     let registry = Registry::new(&request.directories.registry);
     let mut planned = Vec::new();
     let mut notes = Vec::new();
     let draft = |installation: &Installation| {
-        let draft = draft(request, &name, &program, plan, installation, &mut planned, &mut notes)?;
-        Ok::<_, InstallError>(draft)
+        let prepared = Prepared { request, name: &name, program: &program, plan, packages, system: &system };
+        draft(prepared, installation, &mut planned, &mut notes)
     };
     let manifest = coldstart_install::install(&registry, &name, draft, &FileReplacer, &program)
         .with_context(|| format!("cannot install `{}`", printable(&program)))?;
     if request.directories.scope == Scope::System {
-        notes.extend(program::unsafe_launcher(&request.launcher.file));
+        let starts = planned.iter().filter_map(|(_, place)| place.starts.as_deref());
+        let mut started: Vec<&Path> = starts.chain([&*request.launcher.file]).collect();
+        started.sort();
+        started.dedup();
+        notes.extend(started.into_iter().filter_map(program::unsafe_launcher));
     }
     for note in &notes {
         observer.note(note);
@@ -150,7 +160,10 @@ pub fn install(request: &InstallRequest, observer: &dyn Observer) -> Result<Inst
     let place = |(choice, planned): (PlaceChoice, PlannedPlace)| InstalledPlace {
         place: Stored::new(choice.words()),
         summary: planned.summary,
-        files: planned.files.iter().map(|file| Stored::from(file.path.as_path())).collect(),
+        files: {
+            let own = planned.files.iter().map(|file| file.path.as_path());
+            own.chain(planned.shared.iter().map(|file| file.path.as_path())).map(Stored::from).collect()
+        },
         afterwards: planned.afterwards,
     };
     Ok(InstallOutcome {
@@ -178,15 +191,23 @@ impl InstallOutcome {
     }
 }
 
-fn draft(
-    request: &InstallRequest,
-    name: &std::ffi::OsStr,
-    program: &Path,
+/// What is known before anything is planned.
+struct Prepared<'a> {
+    request: &'a InstallRequest,
+    name: &'a std::ffi::OsStr,
+    program: &'a Path,
     plan: Option<Vec<u8>>,
+    packages: Option<Vec<u8>>,
+    system: &'a SystemFacts,
+}
+
+fn draft(
+    prepared: Prepared<'_>,
     installation: &Installation,
     planned: &mut Vec<(PlaceChoice, PlannedPlace)>,
     notes: &mut Vec<String>,
 ) -> Result<Draft, InstallError> {
+    let Prepared { request, name, program, plan, packages, system } = prepared;
     let subject = Subject {
         name,
         program,
@@ -195,9 +216,10 @@ fn draft(
         launcher_words: &request.launcher.words,
         installation,
         directories: &request.directories,
+        system,
     };
     if plan.is_some() {
-        *planned = plan_places(&subject, &request.places, notes)?;
+        *planned = plan_places(&subject, &request.places, &request.also, notes)?;
     }
     let stored = |words: &[OsString]| words.iter().cloned().map(Stored::new).collect();
     let now = now();
@@ -223,6 +245,7 @@ fn draft(
     let mut own_files = Vec::new();
     if plan.is_some() {
         own_files.push(starter_file(&subject));
+        own_files.extend(packages.map(|bytes| PlannedFile { path: installation.packages(), bytes, mode: 0o644 }));
         own_files.extend(planned.iter().flat_map(|(_, place)| place.own_files.clone()));
     }
     let places = planned.iter().map(|(choice, place)| place.draft(choice.words())).collect();
@@ -233,6 +256,7 @@ fn draft(
 fn plan_places(
     subject: &Subject<'_>,
     asked: &[PlaceChoice],
+    also: &[PlaceChoice],
     notes: &mut Vec<String>,
 ) -> Result<Vec<(PlaceChoice, PlannedPlace)>, InstallError> {
     let is_default = asked.is_empty();
@@ -252,10 +276,33 @@ fn plan_places(
             Err(error) => return Err(error),
         }
     }
-    match refused {
-        Some(error) if planned.is_empty() => Err(error),
-        _ => Ok(planned),
+    if let Some(error) = refused.filter(|_| planned.is_empty()) {
+        return Err(error);
     }
+    for choice in also.iter().filter(|choice| !asked.contains(choice)) {
+        let place = choice.plan(subject)?;
+        notes.extend(place.notes.iter().cloned());
+        planned.push((choice.clone(), place));
+    }
+    Ok(planned)
+}
+
+/// What is recorded of the packages of a plan's files. Without it, a stale plan cannot name the package that changed.
+fn packages_of(plan: &[u8], observer: &dyn Observer) -> Option<Vec<u8>> {
+    packages::of_plan(plan)
+        .inspect_err(|error| {
+            observer.note(&format!("the packages of the plan's files are unknown: {}", error.sentence()))
+        })
+        .ok()
+}
+
+/// What units need to know of this machine.
+fn system_facts() -> Result<SystemFacts, AppError> {
+    Ok(SystemFacts {
+        coldstart: crate::speedup::ourselves()?,
+        package_databases: coldstart_packages::databases(Path::new("/")),
+        systemd_runs: coldstart_host::service_manager::is_systemd(),
+    })
 }
 
 /// Reads places from their words.

@@ -38,7 +38,7 @@ fn wrapped_by(path: &Path, directories: &Directories) -> Option<PathBuf> {
 pub(super) fn unsafe_launcher(launcher: &Path) -> Option<String> {
     let open = open_to_others(launcher)?;
     Some(format!(
-        "all users start the launcher `{}`, and others than root can change `{}`: install coldstart where only root may write",
+        "all users start `{}`, and others than root can change `{}`: install coldstart where only root may write",
         printable(launcher),
         printable(open)
     ))

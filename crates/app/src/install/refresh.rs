@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use coldstart_install::place::PlaceChoice;
-use coldstart_install::{
-    FileState, InstallError, InstallationState, Manifest, Stored, update_changed_files, update_plan,
-};
+use coldstart_install::{InstallError, InstallationState, Manifest, Stored, update_changed_files, update_plan};
 use coldstart_launch::{CommandLine, LaunchOptions, Readiness};
 use coldstart_prefetch::Strategy;
 use coldstart_profile::printable;
@@ -17,7 +15,7 @@ use serde::Serialize;
 
 use super::changed::{change, refresh_files};
 use super::registries::{Located, locate};
-use super::{InstallRequest, PlanToInstall, install};
+use super::{InstallRequest, PlanToInstall, install, packages_of};
 use crate::error::{AppError, HintExt};
 use crate::launching::{Launching, Waiting};
 use crate::observer::Observer;
@@ -104,7 +102,8 @@ pub fn refresh(name: &OsStr, only_user: bool, observer: &dyn Observer) -> Result
         outcome.places_written = true;
         outcome.afterwards = installed.places.into_iter().filter_map(|place| place.afterwards).collect();
     } else {
-        update_plan(&located.registry, name, &bytes, now(), env!("CARGO_PKG_VERSION"))?;
+        let packages = packages_of(&bytes, observer);
+        update_plan(&located.registry, name, &bytes, packages.as_deref(), now(), env!("CARGO_PKG_VERSION"))?;
     }
     Ok(outcome)
 }
@@ -141,9 +140,7 @@ fn strategy(manifest: &Manifest) -> Option<Strategy> {
 
 /// Whether a place is gone, or made from something that has changed, or from a launcher that is gone.
 fn needs_new_places(manifest: &Manifest) -> bool {
-    let sources = manifest.body.places.iter().flat_map(|place| &place.sources);
-    let is_there = manifest.files().all(|file| matches!(file.state(), FileState::Ours | FileState::Edited));
-    !(is_there && manifest.body.launcher.file.path().is_file() && { sources }.all(|source| source.is_unchanged()))
+    !(manifest.is_in_place() && manifest.body.launcher.file.path().is_file())
 }
 
 /// The installation as it was asked for, with the new plan.
@@ -167,6 +164,7 @@ fn request(name: &OsStr, located: &Located, manifest: Manifest, plan: Vec<u8>) -
         plan: Some(PlanToInstall::Bytes(plan)),
         launcher,
         places,
+        also: Vec::new(),
         directories: located.directories.clone(),
         recording: body.recording,
         working_directory: body.program.working_directory.path().to_owned(),

@@ -1,7 +1,8 @@
 //! The launcher that replays a plan, and its copy for a measurement.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,7 @@ impl Launcher {
     /// If this process's executable is unknown.
     pub fn installed() -> Result<Self, AppError> {
         const SMALL: &str = "coldstart-run";
-        let ourselves = std::env::current_exe().context("cannot find the executable of this process")?;
+        let ourselves = ourselves()?;
         let small = ourselves.with_file_name(SMALL);
         Ok(if small.is_file() {
             Self { name: SMALL.to_owned(), words: Vec::new(), file: small }
@@ -57,4 +58,13 @@ impl Launcher {
         // What is not on the disk yet cannot be dropped from memory.
         copy.sync_all()
     }
+}
+
+/// The file of this process's executable. After an upgrade that replaced it, the new one.
+pub(crate) fn ourselves() -> Result<PathBuf, AppError> {
+    let file = std::env::current_exe().context("cannot find the executable of this process")?;
+    // The kernel marks a file that lost its name (`d_path` in fs/d_path.c).
+    let new =
+        file.as_os_str().as_bytes().strip_suffix(b" (deleted)").map(|path| PathBuf::from(OsStr::from_bytes(path)));
+    Ok(new.filter(|new| !file.exists() && new.is_file()).unwrap_or(file))
 }

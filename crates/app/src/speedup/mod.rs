@@ -42,6 +42,7 @@ use crate::prefetch::{RecordedPlan, write_plan};
 pub use fix::{FixKind, Prospect};
 pub use installation::{Baseline, install_best};
 pub use launcher::Launcher;
+pub(crate) use launcher::ourselves;
 pub use limit::LimitedBy;
 pub use story::{Cost, FileChange, Step, Story, Traces, Trial};
 pub use traces::TracePlaces;

@@ -18,7 +18,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 }
 
 /// What stands at a path.
-pub(super) enum Standing {
+pub(crate) enum Standing {
     Nothing,
     Link(Stored),
     File { stat: Box<Stat>, bytes: Vec<u8> },
@@ -26,7 +26,7 @@ pub(super) enum Standing {
 }
 
 /// Looks at a path, and reads a regular file.
-pub(super) fn look(path: &Path) -> Result<Standing, InstallError> {
+pub(crate) fn look(path: &Path) -> Result<Standing, InstallError> {
     let failed = |errno: Errno| InstallError::io("read", path)(errno.into());
     let found = match lstat(path) {
         Ok(found) => found,

@@ -33,7 +33,8 @@ pub(crate) fn restore(file: &WrittenFile, backups: &Path, force: bool) -> Result
     Ok(found)
 }
 
-fn remove(path: &Path) -> Result<(), InstallError> {
+/// Removes a file that may be gone already.
+pub(crate) fn remove(path: &Path) -> Result<(), InstallError> {
     match unlink(path) {
         Ok(()) | Err(Errno::NOENT) => {}
         Err(errno) => return Err(InstallError::io("remove", path)(errno.into())),
@@ -81,7 +82,8 @@ pub(crate) fn remove_empty(directory: &Path) {
     }
 }
 
-fn flush_parent(path: &Path) {
+/// Has a change in the directory of a path written to disk.
+pub(crate) fn flush_parent(path: &Path) {
     if let Ok(directory) = std::fs::File::open(path.parent().unwrap_or(Path::new("/"))) {
         let _ = directory.sync_all();
     }

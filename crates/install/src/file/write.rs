@@ -38,16 +38,21 @@ pub(crate) fn prepare(planned: &PlannedFile, backup: String) -> Result<WrittenFi
             modified_nanoseconds: i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
         }),
     };
-    let missing = path.ancestors().skip(1).take_while(|above| !above.exists());
-    let mut created_directories: Vec<Stored> = missing.map(Stored::from).collect();
-    created_directories.reverse();
     Ok(WrittenFile {
         path: Stored::from(path.as_path()),
         sha256: sha256(&planned.bytes),
         mode: planned.mode,
         before,
-        created_directories,
+        created_directories: missing_directories(path),
     })
+}
+
+/// The directories above a path that do not exist, the outermost first.
+pub(crate) fn missing_directories(path: &Path) -> Vec<Stored> {
+    let missing = path.ancestors().skip(1).take_while(|above| !above.exists());
+    let mut missing: Vec<Stored> = missing.map(Stored::from).collect();
+    missing.reverse();
+    missing
 }
 
 /// Copies what stands at the path into the directory of backups.

@@ -5,17 +5,24 @@
 //! | a wrapper in a directory of the `PATH` | `wrapper.rs` |
 //! | a copy of a desktop entry | `desktop/` |
 //! | a drop-in of a systemd unit | `unit/` |
+//! | reading the plan after login | `login.rs` |
+//! | recording again after upgrades | `upgrades.rs`; `upkeep_unit.rs` |
 //! | a module of Environment Modules and Lmod | `modulefile.rs` |
 //! | the entry point of a container image | `container.rs` |
 //! | the shell scripts that start a program with its plan | `script.rs` |
+//! | words of systemd's command lines, and paths that it refuses | `systemd_word.rs` |
 //!
 //! What is planned is written, checked and undone in one way for all places, in `transaction.rs` and `file/`.
 
 pub mod container;
 mod desktop;
+mod login;
 mod modulefile;
 mod script;
+mod systemd_word;
 mod unit;
+mod upgrades;
+mod upkeep_unit;
 mod wrapper;
 
 use std::ffi::{OsStr, OsString};
@@ -26,12 +33,15 @@ use crate::directories::Directories;
 use crate::error::InstallError;
 use crate::file::PlannedFile;
 use crate::registry::Installation;
+use crate::shared::PlannedShared;
 use crate::transaction::DraftPlace;
 
 pub use desktop::Desktop;
+pub use login::{LOGIN, Login};
 pub use modulefile::ModuleFile;
 pub use script::starter;
 pub use unit::Unit;
+pub use upgrades::{UPGRADES, Upgrades};
 pub use wrapper::Wrapper;
 
 /// What is installed.
@@ -51,6 +61,19 @@ pub struct Subject<'a> {
     pub installation: &'a Installation,
     /// Where things are.
     pub directories: &'a Directories,
+    /// What units need to know.
+    pub system: &'a SystemFacts,
+}
+
+/// What units that keep plans in use and up to date need to know of the system.
+#[derive(Clone, Debug, Default)]
+pub struct SystemFacts {
+    /// The program `coldstart`, which they start: an absolute path.
+    pub coldstart: PathBuf,
+    /// Files and directories that change with every upgrade of a package.
+    pub package_databases: Vec<PathBuf>,
+    /// Whether systemd is the service manager that runs (`sd_booted(3)`).
+    pub systemd_runs: bool,
 }
 
 /// What would be written at a place.
@@ -58,6 +81,10 @@ pub struct Subject<'a> {
 pub struct PlannedPlace {
     /// The files.
     pub files: Vec<PlannedFile>,
+    /// Files to be written unless another installation has.
+    pub shared: Vec<PlannedShared>,
+    /// The program that a unit of this place starts, if that is not the launcher.
+    pub starts: Option<PathBuf>,
     /// Files that they need within the installation's own directory.
     pub own_files: Vec<PlannedFile>,
     /// The files that they are made from.
@@ -66,6 +93,8 @@ pub struct PlannedPlace {
     pub summary: String,
     /// What the user has to do after the place is written or undone: a command.
     pub afterwards: Option<String>,
+    /// What the user has to do after it is undone, if that is something else.
+    pub after_undoing: Option<String>,
     /// What the user should know, one sentence each.
     pub notes: Vec<String>,
 }
@@ -93,6 +122,10 @@ pub enum PlaceChoice {
     Unit(Unit),
     /// `modulefile=DIRECTORY`.
     ModuleFile(ModuleFile),
+    /// `login`.
+    Login(Login),
+    /// `upgrades`.
+    Upgrades(Upgrades),
 }
 
 impl PlaceChoice {
@@ -106,8 +139,8 @@ impl PlaceChoice {
         let kind = parts.next().unwrap_or_default();
         let value = parts.next().map(|value| OsString::from_vec(value.to_vec()));
         let refused = |reason: &str| {
-            let hint = "the places are `wrapper`, `wrapper=DIRECTORY`, `desktop`, `desktop=ID`, `unit=UNIT` and \
-                        `modulefile=DIRECTORY`";
+            let hint = "the places are `wrapper`, `wrapper=DIRECTORY`, `desktop`, `desktop=ID`, `unit=UNIT`, \
+                        `modulefile=DIRECTORY`, `login` and `upgrades`";
             InstallError::refused(format!("`{}`", coldstart_profile::printable(Path::new(words))), reason, Some(hint))
         };
         if value.as_ref().is_some_and(|value| value.is_empty()) {
@@ -128,6 +161,9 @@ impl PlaceChoice {
                 _ => Err(refused("a unit is named as `systemctl` names it, such as `nginx.service`")),
             },
             (b"modulefile", Some(value)) => Ok(Self::ModuleFile(ModuleFile { directory: directory(value)? })),
+            (b"login", None) => Ok(Self::Login(Login)),
+            (b"upgrades", None) => Ok(Self::Upgrades(Upgrades)),
+            (b"login" | b"upgrades", Some(_)) => Err(refused("it has no value")),
             (b"unit" | b"modulefile", None) => Err(refused("it needs a value")),
             _ => Err(refused("there is no such place")),
         }
@@ -139,6 +175,8 @@ impl PlaceChoice {
             Self::Desktop(place) => place,
             Self::Unit(place) => place,
             Self::ModuleFile(place) => place,
+            Self::Login(place) => place,
+            Self::Upgrades(place) => place,
         }
     }
 }
@@ -173,8 +211,11 @@ impl PlannedPlace {
         DraftPlace {
             place,
             files: self.files.clone(),
+            shared: self.shared.clone(),
+            starts: self.starts.clone(),
             sources: self.sources.clone(),
             afterwards: self.afterwards.clone(),
+            after_undoing: self.after_undoing.clone(),
         }
     }
 }
@@ -203,14 +244,30 @@ mod tests {
 
     #[test]
     fn places_are_read_from_their_words_and_back() {
-        for words in
-            ["wrapper", "wrapper=/opt/bin", "desktop", "desktop=a.desktop", "unit=a@b.service", "modulefile=/m"]
-        {
+        for words in [
+            "wrapper",
+            "wrapper=/opt/bin",
+            "desktop",
+            "desktop=a.desktop",
+            "unit=a@b.service",
+            "modulefile=/m",
+            "login",
+            "upgrades",
+        ] {
             assert_eq!(PlaceChoice::parse(OsStr::new(words)).unwrap().words(), words);
         }
-        for words in
-            ["", "wrap", "wrapper=", "desktop=a/b", "unit", "unit=a.timer", "unit=/a.service", "modulefile", "="]
-        {
+        for words in [
+            "",
+            "wrap",
+            "wrapper=",
+            "desktop=a/b",
+            "unit",
+            "unit=a.timer",
+            "unit=/a.service",
+            "modulefile",
+            "=",
+            "login=x",
+        ] {
             let error = PlaceChoice::parse(OsStr::new(words)).unwrap_err();
             assert!(error.hint().is_some_and(|hint| hint.contains("modulefile=DIRECTORY")), "{words}: {error}");
         }

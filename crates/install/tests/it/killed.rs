@@ -11,7 +11,7 @@ use coldstart_testing::{is_there, skip, succeed};
 use crate::scene::{scene, standing, transact};
 
 /// Calls that change files, or say that they are on disk.
-const CALLS: &[&str] = &[
+pub(crate) const CALLS: &[&str] = &[
     "mkdir",
     "write",
     "fsync",
@@ -32,16 +32,17 @@ const CALLS: &[&str] = &[
     "fsetxattr",
     "fremovexattr",
 ];
-const MOST: u32 = 400;
+pub(crate) const MOST: u32 = 400;
 
-/// Runs the example, killed at the n-th of these calls. Whether it was killed.
-fn killed(action: &str, scene: &Path, call: &str, number: u32) -> bool {
+/// Runs the example with these words, the directory behind the first, killed at the n-th of these calls. Whether it was killed.
+pub(crate) fn killed(words: &[&str], scene: &Path, call: &str, number: u32) -> bool {
     let status = Command::new("strace")
         .args(["-f", "-q", "-o", "/dev/null", "-e", &format!("trace={call}")])
         .args(["-e", &format!("inject={call}:signal=SIGKILL:when={number}")])
         .arg(transact())
-        .arg(action)
+        .args(words.first())
         .arg(scene)
+        .args(words.iter().skip(1))
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .status()
@@ -57,7 +58,7 @@ fn is_recorded(scene: &Path) -> bool {
     scene.join("registry/app").exists()
 }
 
-fn strace_works() -> bool {
+pub(crate) fn strace_works() -> bool {
     let works = is_there("strace")
         && Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_ok_and(|status| status.success());
     if !works {
@@ -93,7 +94,7 @@ fn at_every_call(action: &str) {
                 run("install", scene.path());
             }
             let when = format!("killed at {call} {number} of {action}");
-            let was_killed = killed(action, scene.path(), call, number);
+            let was_killed = killed(&[action], scene.path(), call, number);
             all_is_whole(scene.path(), &before, &when);
             run("repair", scene.path());
             let is_there = is_recorded(scene.path());

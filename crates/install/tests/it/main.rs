@@ -5,4 +5,6 @@
 mod killed;
 mod places;
 mod scene;
+mod shared;
 mod undone;
+mod upkeep;

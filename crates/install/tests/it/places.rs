@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, starter_file};
+use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, SystemFacts, starter_file};
 use coldstart_install::{Directories, Environment, InstallError, Installation, Registry};
 use coldstart_testing::{is_there, script, skip, succeed};
 use tempfile::TempDir;
@@ -20,6 +20,7 @@ struct Home {
     installation: Installation,
     program: PathBuf,
     launcher: PathBuf,
+    system: SystemFacts,
 }
 
 fn home(name: &[u8]) -> Home {
@@ -29,6 +30,11 @@ fn home(name: &[u8]) -> Home {
     let program = script(&at.join("bin"), "app", "#!/bin/sh\necho app \"$#\" \"$@\"\n", 0o755);
     let launcher = "#!/bin/sh\ntest \"$2\" = -- || exit 9\nshift 2\necho launched\nexec \"$@\"\n";
     let launcher = script(&at.join("bin"), "launcher", launcher, 0o755);
+    let system = SystemFacts {
+        coldstart: at.join("bin/coldstart"),
+        package_databases: vec!["/var/lib/dpkg/status".into()],
+        systemd_runs: true,
+    };
     let environment = Environment {
         home: Some(at.clone().into()),
         data_dirs: Some(at.join("share").into()),
@@ -39,7 +45,7 @@ fn home(name: &[u8]) -> Home {
     let installation = Registry::new(&directories.registry).installation(OsStr::new("app")).unwrap();
     fs::create_dir_all(installation.directory()).unwrap();
     fs::write(installation.plan(), "plan").unwrap();
-    Home { _directory: directory, at, directories, installation, program, launcher }
+    Home { _directory: directory, at, directories, installation, program, launcher, system }
 }
 
 impl Home {
@@ -52,6 +58,7 @@ impl Home {
             launcher_words: &[],
             installation: &self.installation,
             directories: &self.directories,
+            system: &self.system,
         }
     }
 
@@ -149,7 +156,7 @@ fn entries_started_through_dbus_are_started_by_command_or_refused() {
 fn unit(home: &Home, name: &str, text: &str) {
     let directory = home.at.join(".config/systemd/user");
     fs::create_dir_all(&directory).unwrap();
-    fs::write(directory.join(name), text.replace("APP", home.program.to_str().unwrap())).unwrap();
+    fs::write(directory.join(name), text.replace("APP", &home.program.to_string_lossy())).unwrap();
 }
 
 #[test]
@@ -178,6 +185,47 @@ fn a_service_gets_a_drop_in_that_systemd_accepts() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!said.contains("coldstart.conf") && !said.contains("app@one.service:"), "{said}");
+}
+
+/// What `systemd-analyze verify` says of a unit that starts this; `None` where it is missing.
+fn verified(at: &Path, program: &str) -> Option<String> {
+    if !is_there("systemd-analyze") {
+        skip("systemd-analyze is missing");
+        return None;
+    }
+    let unit = at.join("verified.service");
+    fs::write(&unit, format!("[Service]\nType=oneshot\nExecStart={program}\n")).unwrap();
+    let output = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&unit).output().unwrap();
+    Some(String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.contains("verified.service")).collect())
+}
+
+#[test]
+fn a_unit_names_the_starter_as_systemd_reads_it_or_is_refused() {
+    for name in [&b"a b"[..], b"%h $HOME", "\u{fc};{x}".as_bytes()] {
+        let home = home(name);
+        unit(&home, "a.service", "[Service]\nExecStart=/bin/sh\n");
+        let subject = Subject { program: Path::new("/bin/sh"), ..home.subject(&[]) };
+        let planned = PlaceChoice::parse(OsStr::new("unit=a.service")).unwrap().plan(&subject).unwrap();
+        fs::write(home.installation.starter(), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(home.installation.starter(), Permissions::from_mode(0o755)).unwrap();
+        let text = String::from_utf8_lossy(&planned.files[0].bytes).into_owned();
+        let line = text.lines().last().unwrap().strip_prefix("ExecStart=").unwrap();
+        let Some(said) = verified(home._directory.path(), line) else { return };
+        assert_eq!(said, "", "{line}");
+    }
+    for name in [&b"it's"[..], b"a\"b", b"a\\b", b"a\nb", b"\xff"] {
+        let home = home(name);
+        unit(&home, "a.service", "[Service]\nExecStart=/bin/sh\n");
+        let subject = Subject { program: Path::new("/bin/sh"), ..home.subject(&[]) };
+        let error = PlaceChoice::parse(OsStr::new("unit=a.service")).unwrap().plan(&subject).unwrap_err();
+        assert!(error.to_string().contains("systemd refuses") && error.hint().is_some(), "{error}");
+    }
+    // And it does refuse them.
+    let home = home(b"home");
+    for path in ["\"/a\\\"b\"", "\"/it's\"", "\"/a\\\\b\"", "\"/a\\nb\""] {
+        let Some(said) = verified(&home.at, path) else { return };
+        assert!(said.contains("special characters"), "{path}: {said}");
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub use repair::{Repaired, repair};
 use crate::dpkg;
 use crate::error::PackageError;
 use crate::other_managers;
-use crate::owner::{Owner, Ownership, inside, owner_of, owners_of, what_changed};
+use crate::owner::{Owner, Ownership, inside, owner_of, ownerships_of, what_changed};
 use record::{Pending, Phase, Record};
 
 /// A step that has been done, on the way there or back. For tests that end the program in between.
@@ -93,7 +93,7 @@ pub fn recorded(root: &Path, records: &Path) -> Result<Vec<Replacement>, Package
 /// # Errors
 /// When the package manager exists but does not answer.
 pub fn refusals(root: &Path, files: &[&Path]) -> Result<Vec<Option<PackageError>>, PackageError> {
-    let owners = owners_of(root, files)?;
+    let owners = ownerships_of(root, files)?;
     files.iter().zip(owners).map(|(file, ownership)| refusal(root, file, &ownership)).collect()
 }
 

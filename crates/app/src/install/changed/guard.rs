@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use coldstart_install::{Directories, Scope};
 use coldstart_launch::find_program;
-use coldstart_packages::{Ownership, owners_of, refusals};
+use coldstart_packages::{Ownership, ownerships_of, refusals};
 use rustix::fs::{Access, access};
 
 use super::replacer::{clause, ourselves};
@@ -73,7 +73,7 @@ impl Guard {
         let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
         let mut reasons: Vec<Option<String>> = files.iter().map(|file| self.refusal(file)).collect();
         let owned: Vec<Option<String>> = match self.scope {
-            Scope::User => owners_of(root, &paths)?
+            Scope::User => ownerships_of(root, &paths)?
                 .iter()
                 .map(|owner| match owner {
                     Ownership::None => None,
@@ -86,7 +86,7 @@ impl Guard {
             Scope::System => {
                 // Before anything is replaced: the hook must not be a way to become root.
                 let hook = ourselves().err().map(|error| error.sentence());
-                let owners = owners_of(root, &paths)?;
+                let owners = ownerships_of(root, &paths)?;
                 let refused = refusals(root, &paths)?;
                 let reason = |(refusal, owner): (Option<_>, &Ownership)| match (refusal, owner) {
                     (Some(error), _) => Some(clause(&error)),

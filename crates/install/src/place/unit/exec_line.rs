@@ -1,5 +1,7 @@
 //! A command line of a systemd service (`systemd.service(5)`, "Command lines"), with a launcher put in front of its program.
 
+use crate::place::systemd_word::{quoted, specifiers_as_text};
+
 /// A value of `ExecStart=`: prefixes, the program, and the rest as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExecLine {
@@ -28,7 +30,8 @@ impl ExecLine {
         self.program.replace("%%", "%")
     }
 
-    /// The value with the launcher in front. `program` is the absolute path for the program; `None` for the path as it is there.
+    /// The value with the launcher in front, which is written as an executable already. `program` is the absolute path for the
+    /// program; `None` for the path as it is there.
     pub(super) fn started_by(&self, starter: &str, program: Option<&str>) -> Result<String, Refusal> {
         let mut rest = self.rest.as_str();
         let mut prefixes = self.prefixes.clone();
@@ -44,11 +47,9 @@ impl ExecLine {
         // Behind the launcher the path is an argument, in which variables are replaced, unless that is switched off.
         let dollars = !prefixes.contains(':');
         let program = match program {
-            Some(program) => quoted(&program.replace('%', "%%"), dollars),
+            Some(program) => quoted(&specifiers_as_text(program), dollars),
             None => quoted(&self.program, dollars),
         };
-        // In the path of the program itself they are not.
-        let starter = quoted(&starter.replace('%', "%%"), false);
         Ok(format!("{prefixes}{starter} {program}{rest}"))
     }
 }
@@ -80,18 +81,6 @@ fn first_word(text: &str) -> Option<(String, &str)> {
         }
     }
     (quote.is_none() && !word.is_empty()).then(|| (word, text.get(end..).unwrap_or_default()))
-}
-
-/// A word for a command line, in which specifiers stay as they are.
-fn quoted(word: &str, dollars: bool) -> String {
-    let word = if dollars { word.replace('$', "$$") } else { word.to_owned() };
-    let is_plain = word.chars().all(|character| character.is_alphanumeric() || "/._-+,:@%$=".contains(character));
-    match is_plain {
-        true => word,
-        false => {
-            format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t"))
-        }
-    }
 }
 
 #[cfg(test)]

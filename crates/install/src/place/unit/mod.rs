@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use coldstart_profile::printable;
 
-use super::{Place, PlannedPlace, Subject, find_in, is_same_file};
+use super::{Place, PlannedPlace, Subject, find_in, is_same_file, systemd_word};
 use crate::directories::Scope;
 use crate::error::InstallError;
 use crate::file::{MARK, PlannedFile};
@@ -48,8 +48,11 @@ impl Place for Unit {
             return refused(reason.to_owned(), Some("it is started as before; nothing was changed"));
         }
         let starter = subject.installation.starter();
-        let Some(starter) = starter.to_str() else {
-            return refused("a unit cannot name the directory of the installation, which is not text".to_owned(), None);
+        let Some(starter) = systemd_word::executable(&starter) else {
+            let reason = format!("it would start `{}`, and {}", printable(&starter), systemd_word::UNFIT);
+            let hint =
+                "install for all users, as root, or set XDG_DATA_HOME to another directory; or use another place";
+            return refused(reason, Some(hint));
         };
         let mut text =
             format!("# {MARK} for the installation `{}`.\n[Service]\nExecStart=\n", printable(Path::new(subject.name)));
@@ -63,7 +66,7 @@ impl Place for Unit {
                     changed = changed.saturating_add(1);
                     // A path with specifiers stays as it is.
                     let by_path = if line.program().contains('/') { None } else { program.to_str() };
-                    match line.started_by(starter, by_path) {
+                    match line.started_by(&starter, by_path) {
                         Ok(value) => value,
                         Err(Refusal(reason)) => return refused(reason.to_owned(), None),
                     }
