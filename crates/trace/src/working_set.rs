@@ -5,9 +5,11 @@
 //! pages resident at the end substitute for them: the same set after a cold start, without their order.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
+use coldstart_host::rights::AskedRights;
 use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
 use coldstart_profile::{NameKind, NameUse, PageSource, WorkingSet};
 use coldstart_sys::syscall_observer::{PendingObserver, observe};
@@ -40,6 +42,9 @@ pub struct RecordingNotes {
     pub no_metadata: Vec<String>,
     /// Files whose residency cannot be trusted (not owned by the caller) and that are therefore left out.
     pub unknown_files: Vec<String>,
+    /// Files that were opened or executed and that give rights to the programs in them (set-user-ID, set-group-ID, capabilities); also
+    /// those that the caller may not read. Without root, they did not give them while they were observed.
+    pub privileged_files: Vec<PathBuf>,
     /// Files that the program opened but that are memory-backed (tmpfs).
     pub memory_files: u64,
 }
@@ -107,7 +112,21 @@ pub fn record_working_set(command: &CommandLine, options: &LaunchOptions) -> Res
         source,
         duration: launched.ready_after.unwrap_or_else(|| ended_at.saturating_sub(started_at)),
     };
+    notes.privileged_files = privileged_files(&names);
     Ok(Recording { working_set, launched, notes })
+}
+
+/// See [`RecordingNotes::privileged_files`].
+fn privileged_files(log: &NameLog) -> Vec<PathBuf> {
+    let content = log.names.iter().filter(|name| name.request == SeenRequest::Content);
+    let files = content.filter_map(|name| name.file.as_ref()).filter(|file| file.is_regular);
+    let mut found: Vec<PathBuf> = Vec::new();
+    for file in files.filter(|file| AskedRights::of(&file.real_path).is_ok_and(AskedRights::any)) {
+        if !found.contains(&file.real_path) {
+            found.push(file.real_path.clone());
+        }
+    }
+    found
 }
 
 /// Names up to readiness; a name that was both looked up and listed counts as listed.

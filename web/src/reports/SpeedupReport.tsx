@@ -39,7 +39,8 @@ export function SpeedupReport({ page, report }: { page: PageHead; report: Speedu
         ...readinessOf(measurement),
         ["Limit", limit === null ? "not known: no hot run counts" : `${seconds(limit)}: a hot start, or the ${bytes(report.bytes)} that a start uses${mbPerSecond === null ? "" : ` at ${mbPerSecond}`}, whichever takes longer`],
         ["Limited by, before", report.limited_by === null ? null : LIMITS[report.limited_by]],
-        ["Both starts, traced", report.traces && <a href={encodeURIComponent(report.traces.link)}>{visible(report.traces.link)}</a>],
+        ["Before", report.before_is_copied ? "with unchanged copies over the files that the fixes change, for a copy lies elsewhere on the disk than its original" : null],
+        ["Both starts, traced", report.traces && <a href={report.traces.link}>{visible(report.traces.name)}</a>],
         ["Machine", `${measurement.machine.processor_count} x ${measurement.machine.processor || "processor"}, Linux ${measurement.machine.kernel}`],
       ]}
       panels={[

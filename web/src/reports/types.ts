@@ -226,5 +226,6 @@ export interface SpeedupReportData {
   bytes: number;
   bytes_per_second: number;
   measurement: Measurement;
-  traces?: { link: string };
+  before_is_copied?: boolean;
+  traces?: { name: string; link: string };
 }

@@ -1,6 +1,6 @@
 //! What was measured: the parts of the answers of `coldstart speedup` and `coldstart measure` that the demonstration shows.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -28,6 +28,12 @@ pub(super) enum Verdict {
     NotShown,
 }
 
+/// A fix of `coldstart speedup`: the command 1 and following of its measurement.
+#[derive(Deserialize)]
+struct Fix {
+    proven: bool,
+}
+
 #[derive(Deserialize)]
 struct Measurement {
     summaries: Vec<Summary>,
@@ -49,12 +55,18 @@ struct Comparison {
 }
 
 impl Story {
-    /// From `coldstart speedup --json`.
+    /// From `coldstart speedup --json`, with the fixes that are proven only: nobody may use another one.
     ///
     /// # Errors
-    /// When no start was measured.
+    /// When no start was measured, or no fix is proven.
     pub(super) fn of_speedup(answer: &Value) -> Result<Self> {
-        Self::of_measurement(answer.get("measurement").context("`coldstart speedup` printed no measurement")?)
+        let fixes = answer.get("fixes").context("`coldstart speedup` printed no fixes")?;
+        let fixes = Vec::<Fix>::deserialize(fixes).context("coldstart printed something else than fixes")?;
+        ensure!(fixes.iter().any(|fix| fix.proven), "no fix is proven to leave the program as it is");
+        let measurement = answer.get("measurement").context("`coldstart speedup` printed no measurement")?;
+        Self::of(measurement, |command| {
+            command.checked_sub(1).and_then(|at| fixes.get(at)).is_some_and(|fix| fix.proven)
+        })
     }
 
     /// From `coldstart measure --json`.
@@ -62,6 +74,11 @@ impl Story {
     /// # Errors
     /// When no start was measured.
     pub(super) fn of_measurement(answer: &Value) -> Result<Self> {
+        Self::of(answer, |_| true)
+    }
+
+    /// The best of the commands that `counts`, against the first.
+    fn of(answer: &Value, counts: impl Fn(usize) -> bool) -> Result<Self> {
         let measurement =
             Measurement::deserialize(answer).context("coldstart printed something else than a measurement")?;
         let median = |command, hot| {
@@ -69,7 +86,11 @@ impl Story {
             let mut of_command = summaries.filter(|found| found.command == command && (found.state == "hot") == hot);
             of_command.find_map(|found| found.median)
         };
-        let commands = measurement.summaries.iter().map(|summary| summary.command).filter(|&command| command != 0);
+        let commands = measurement
+            .summaries
+            .iter()
+            .map(|summary| summary.command)
+            .filter(|&command| command != 0 && counts(command));
         let best = commands.filter_map(|command| Some((command, median(command, false)?)));
         let (best, after) = best.min_by(|one, other| one.1.total_cmp(&other.1)).context("no start was measured")?;
         let mut comparisons = measurement.comparisons.iter();
@@ -124,7 +145,7 @@ pub(super) mod tests {
     fn the_best_of_several_fixes_is_shown() {
         let of =
             |command: usize, state: &str, median: f64| json!({"command": command, "state": state, "median": median});
-        let answer = json!({"measurement": {
+        let mut answer = json!({"fixes": [{"proven": true}, {"proven": true}], "measurement": {
             "summaries": [of(0, "cold", 2.0), of(1, "cold", 1.0), of(2, "cold", 0.5), of(0, "hot", 0.25), of(2, "hot", 0.1)],
             "comparisons": [
                 {"command": 1, "state": "cold", "verdict": "not-shown"},
@@ -136,6 +157,13 @@ pub(super) mod tests {
         let wanted = Story { before: 2.0, after: 0.5, hot: Some(0.25), verdict: Verdict::Faster, is_cold: true };
         assert_eq!(story, wanted);
         assert!(story.row().ends_with("4.0 times as fast"), "{}", story.row());
+        answer["fixes"][1]["proven"] = false.into();
+        assert_eq!(
+            (Story::of_speedup(&answer).unwrap().after, Story::of_measurement(&answer["measurement"]).unwrap().after),
+            (1.0, 0.5)
+        );
+        answer["fixes"][0]["proven"] = false.into();
+        assert!(Story::of_speedup(&answer).unwrap_err().to_string().contains("no fix is proven"));
         assert!(Story::of_speedup(&json!({})).is_err());
         let none = json!({"summaries": [{"command": 0, "state": "cold", "median": null}], "comparisons": []});
         assert!(Story::of_measurement(&none).is_err());

@@ -68,7 +68,7 @@ pub(super) fn record_both(recorder: &PlanRecorder<'_>) -> Result<BothPlans, AppE
         notes.extend(notes_in_words(&sets.notes));
         notes.extend(exact_notes(&exact, trace.run.pages));
         let plan = planner.plan(&exact.working_set, cached.plan.summary.device);
-        RecordedPlan { plan, working_set: exact.working_set, choice: None, notes }
+        RecordedPlan { plan, working_set: exact.working_set, choice: None, notes, privileged: Vec::new() }
     });
     Ok(BothPlans { cached, exact, trace: Some(trace) })
 }
@@ -178,11 +178,11 @@ fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner) -> Recorde
                 PlannedPages::Used => exact.working_set,
                 PlannedPages::Cached => sets.cached,
             };
-            RecordedPlan { plan, working_set, choice: Some(choice), notes }
+            RecordedPlan { plan, working_set, choice: Some(choice), notes, privileged: Vec::new() }
         }
         Err(reason) => {
             notes.push(format!("the used pages are unknown ({reason}): all cached pages count as used"));
-            RecordedPlan { plan: cached, working_set: sets.cached, choice: None, notes }
+            RecordedPlan { plan: cached, working_set: sets.cached, choice: None, notes, privileged: Vec::new() }
         }
     }
 }

@@ -9,7 +9,7 @@ use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_prefetch::{Choice, PlanInput, Strategy, plan_prefetch, probe_device};
 use coldstart_profile::plan::{PlannedDevice, PrefetchPlan};
 use coldstart_profile::trace::Trace;
-use coldstart_profile::{FileKind, WorkingSet};
+use coldstart_profile::{FileKind, WorkingSet, printable};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 use coldstart_sys::private_mounts::outside;
 use coldstart_trace::{Recording, RecordingNotes, record_working_set};
@@ -42,6 +42,8 @@ pub struct RecordedPlan {
     pub choice: Option<Choice>,
     /// Notes about the recording, one sentence each.
     pub notes: Vec<String>,
+    /// Files of the start that give rights to the programs in them.
+    pub privileged: Vec<PathBuf>,
 }
 
 impl PlanRecorder<'_> {
@@ -53,11 +55,12 @@ impl PlanRecorder<'_> {
         let mut notes = Vec::new();
         let recording = if self.make_cold { self.record_cold(&mut notes)? } else { self.record_once()? };
         notes.extend(notes_in_words(&recording.notes));
+        let privileged = recording.notes.privileged_files;
         let hot_start = self.hot_start()?;
         let planner = Planner { strategy: self.strategy, hot_start };
         let device = planner.device_of(&recording.working_set, &mut notes);
         let plan = planner.plan(&recording.working_set, device);
-        Ok(RecordedPlan { plan, working_set: recording.working_set, choice: None, notes })
+        Ok(RecordedPlan { plan, working_set: recording.working_set, choice: None, notes, privileged })
     }
 
     /// Records a start and traces another one, and plans both: all pages that came into the cache, and those that were used.
@@ -95,7 +98,14 @@ impl PlanRecorder<'_> {
 
     fn record_once(&self) -> Result<Recording, AppError> {
         let recording = record_working_set(self.command, self.options)?;
-        self.demand_readiness(&recording.launched)?;
+        let demanded = self.demand_readiness(&recording.launched);
+        match recording.notes.privileged_files.first() {
+            Some(first) if demanded.is_err() && !rustix::process::geteuid().is_root() => demanded.hint(|| {
+                let first = printable(first);
+                format!("`{first}` gains rights when it starts, but not while a start is recorded without root: run this as root")
+            })?,
+            _ => demanded?,
+        }
         Ok(recording)
     }
 

@@ -22,6 +22,7 @@ mod trials;
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
@@ -32,6 +33,7 @@ use coldstart_output::OutputTarget;
 use coldstart_prefetch::Strategy;
 use coldstart_profile::printable;
 use coldstart_sys::private_mounts::{Method, possible};
+use coldstart_view::numbers::bytes;
 
 use crate::error::{AppError, HintExt};
 use crate::install::Guard;
@@ -48,6 +50,7 @@ pub use story::{Cost, FileChange, Step, Story, Traces, Trial};
 pub use traces::TracePlaces;
 
 use bind_fix::BindFix;
+use copies::{free_space, unchanged_copies};
 use fix::Fix;
 use pack_fix::PackFix;
 use prefetch_fix::{Pages, PrefetchFix};
@@ -128,6 +131,8 @@ pub fn speedup(
         observer.note(remark);
     }
 
+    demand_room_for_plan(&options.plan, &subject)?;
+
     let prover = Prover::new(&subject, options.check.as_deref());
     let mut fixes = fixes(options);
     let mut prospects = Vec::new();
@@ -155,12 +160,12 @@ pub fn speedup(
     };
     let tried = trials.run(runs)?;
 
-    let mut plain = Setup::plain(false);
     let mut best = tried.best;
+    let mut plain = Setup::plain(false);
     if let Some(best) = &mut best
         && !best.setup.leave_view()
     {
-        plain = Setup::plain(true);
+        plain = control(best, &subject)?;
     }
     let mut candidates = vec![plain.candidate(PLAIN.to_owned(), &subject)?];
     if let Some(best) = &mut best {
@@ -197,6 +202,7 @@ pub fn speedup(
     Ok(Story {
         cold,
         prospects,
+        before_is_copied: !plain.overlays().is_empty(),
         private_view: view.name,
         no_private_view: view.refused,
         trials: tried.trials,
@@ -210,6 +216,22 @@ pub fn speedup(
         traces,
         baseline: Baseline::new(prover.into_plain_starts(), options.check.clone()),
     })
+}
+
+/// The plan is written at the end: without room for it, all of the measurement would be in vain.
+fn demand_room_for_plan(place: &OutputTarget, subject: &Subject<'_>) -> Result<(), AppError> {
+    let plans = std::iter::once(&subject.cached).chain(subject.exact.as_ref().ok());
+    let sizes = plans.filter_map(|recorded| recorded.plan.to_bytes().ok()).map(|bytes| bytes.len() as u64);
+    let needed = sizes.max().unwrap_or(0);
+    match free_space(place.directory()) {
+        Ok(free) if free < needed => {
+            let (needed, free, place) = (bytes(needed), bytes(free), printable(place.directory()));
+            Err(anyhow!("the plan takes {needed}, and `{place}` has {free} free"))
+                .hint(|| "name another place with --output, or free some space")
+        }
+        // Unknown: the writing will tell.
+        _ => Ok(()),
+    }
 }
 
 /// Whether files can be changed for the trial only.
@@ -254,6 +276,26 @@ impl View {
     }
 }
 
+/// The plain start to compare changed files with: unchanged copies lie over the originals, as changed ones do on the other side. So a
+/// difference is the change, and not the copies' place on the disk. Without room the originals are used, and the proof says so.
+fn control(best: &mut Applied, subject: &Subject<'_>) -> Result<Setup, AppError> {
+    let mut plain = Setup::plain(true);
+    let originals: Vec<_> = best.setup.overlays().iter().map(|overlay| overlay.original.clone()).collect();
+    match unchanged_copies(&originals, &subject.interrupt) {
+        Ok((overlays, directories)) => {
+            plain.lay_over(overlays);
+            plain.keep(directories.into_iter().map(Rc::new));
+        }
+        Err(error) if subject.interrupt.signal().is_some() => return Err(error),
+        Err(error) => best.proof.unchecked.push(format!(
+            "whether a difference is the change, or the place of the changed copies on the disk: unchanged copies to compare \
+             them with cannot be made ({})",
+            error.sentence()
+        )),
+    }
+    Ok(plain)
+}
+
 /// The plan to keep: of the best set, if its files are those of the system, otherwise the one for the program as it is.
 fn kept_plan<'a>(subject: &'a Subject<'_>, best: Option<&'a Applied>) -> &'a RecordedPlan {
     match best.and_then(|best| best.setup.plan().filter(|_| best.setup.overlays().is_empty())) {
@@ -271,7 +313,7 @@ fn step(
     let kinds = trials.kinds(&best.fixes);
     let setup = &best.setup;
     let mut cost =
-        Cost { changed_files: setup.overlays().len() as u64, saved_bytes: setup.bytes_saved, ..Cost::default() };
+        Cost { changed_files: setup.overlays().len() as u64, saved_bytes: setup.bytes_saved(), ..Cost::default() };
     if let Some(recorded) = setup.plan() {
         cost.of_plan(size_of(setup.plan_file()), &recorded.working_set);
     }

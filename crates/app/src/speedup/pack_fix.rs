@@ -1,6 +1,12 @@
 //! The fix "pack": packed relocations in the program and all its libraries.
 
-use super::copies::{ProgramFiles, TrialDirectory, packed_copies};
+use std::cell::OnceCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use coldstart_sys::private_mounts::Overlay;
+
+use super::copies::{PlannedPacking, ProgramFiles, TrialDirectory, by_device, planned_packing, write_packed};
 use super::fix::{Fix, FixKind, Prospect};
 use super::setup::Setup;
 use super::subject::{Changeable, Subject};
@@ -11,6 +17,16 @@ use crate::text::{counted, size};
 #[derive(Default)]
 pub(super) struct PackFix {
     files: ProgramFiles,
+    planned: PlannedPacking,
+    /// Written at the first trial; all trials use them.
+    written: OnceCell<Written>,
+}
+
+/// Packed copies and where they are.
+#[derive(Clone, Default)]
+struct Written {
+    overlays: Vec<Overlay>,
+    directories: Vec<Rc<TrialDirectory>>,
 }
 
 impl Fix for PackFix {
@@ -29,41 +45,92 @@ impl Fix for PackFix {
         };
         let Changeable { may, may_not } = subject.changeable(&self.files.files)?;
         self.files.files = may;
-        let planned = match super::copies::planned_packing(&self.files.files, &subject.interrupt) {
+        self.planned = match planned_packing(&self.files.files, &subject.interrupt) {
             Ok(planned) => planned,
+            Err(error) if subject.interrupt.signal().is_some() => return Err(error),
             Err(error) => return Ok(Prospect::not(self, error.sentence())),
         };
-        if planned.files == 0 {
-            let why = match planned.refused.first().or(may_not.first()) {
+        self.refuse_without_room();
+        if self.planned.worth.is_empty() {
+            let why = match self.planned.refused.first().or(may_not.first()) {
                 Some((_, reason)) => format!("none of its files can be packed; the first: {reason}"),
                 None => "none of its files has relocations to pack".to_owned(),
             };
             return Ok(Prospect::not(self, why));
         }
-        let saved = planned.bytes_saved as f64 / subject.device().bandwidth.max(1) as f64;
-        let files = counted(planned.files as u64, "file");
-        let mut why = format!("{} less to read in {files}", size(planned.bytes_saved));
+        let saved = self.planned.bytes_saved();
+        let seconds = saved as f64 / subject.device().bandwidth.max(1) as f64;
+        let files = counted(self.planned.worth.len() as u64, "file");
+        let mut why = format!("{} less to read in {files}", size(saved));
         if let Some((_, reason)) = may_not.first() {
             let left = counted(may_not.len() as u64, "file");
             why.push_str(&format!("; {left} cannot be replaced, the first: {reason}"));
         }
-        Ok(Prospect::of(self, Some((subject.cold_seconds() - saved).max(0.0)), why))
+        Ok(Prospect::of(self, Some((subject.cold_seconds() - seconds).max(0.0)), why))
     }
 
     fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError> {
-        let copies = TrialDirectory::beside(&self.files.program, 0, &[])?;
-        // Another fix may have changed some of them already.
-        let now: Vec<_> = self.files.files.iter().map(|file| setup.replacement(file)).collect();
-        let mut packed = packed_copies(&now, &copies, &subject.interrupt)?;
-        for overlay in &mut packed.overlays {
-            if let Some((original, _)) = self.files.files.iter().zip(&now).find(|(_, now)| **now == overlay.original) {
-                setup.uncover(original);
-                overlay.original.clone_from(original);
+        let written = match self.written.get() {
+            Some(written) => written.clone(),
+            None => {
+                let written = write(self.planned.clone(), subject)?;
+                self.written.get_or_init(|| written).clone()
+            }
+        };
+        // Another fix may have changed some files already: those are packed as they are now.
+        let changed: Vec<PathBuf> = self
+            .files
+            .files
+            .iter()
+            .map(|file| setup.replacement(file))
+            .filter(|now| !self.files.files.contains(now))
+            .collect();
+        let of_changed = match changed.is_empty() {
+            true => Written::default(),
+            false => write(planned_packing(&changed, &subject.interrupt)?, subject)?,
+        };
+        for overlay in written.overlays {
+            if setup.replacement(&overlay.original) == overlay.original {
+                setup.packed.push(overlay.original.clone());
+                setup.lay_over([overlay]);
             }
         }
-        setup.bytes_saved += packed.bytes_saved;
-        setup.packed.extend(packed.overlays.iter().map(|overlay| overlay.original.clone()));
-        setup.lay_over(packed.overlays, copies);
+        for Overlay { original: before, replacement } in of_changed.overlays {
+            if let Some(original) = self.files.files.iter().find(|file| setup.replacement(file) == before).cloned() {
+                setup.packed.push(original.clone());
+                setup.uncover(&original);
+                setup.lay_over([Overlay { original, replacement }]);
+            }
+        }
+        setup.keep(written.directories);
+        setup.keep(of_changed.directories);
         Ok(())
     }
+}
+
+impl PackFix {
+    /// Removes the files from the plan of which the copies have no room.
+    fn refuse_without_room(&mut self) {
+        let worth = std::mem::take(&mut self.planned.worth);
+        for (files, directory) in by_device(worth, |file| (&file.path, file.after)) {
+            match directory {
+                Ok(_) => self.planned.worth.extend(files),
+                Err(error) => {
+                    let reason = error.sentence();
+                    self.planned.refused.splice(0..0, files.into_iter().map(|file| (file.path, reason.clone())));
+                }
+            }
+        }
+    }
+}
+
+/// Writes the copies, each on the file system of its original.
+fn write(planned: PlannedPacking, subject: &Subject<'_>) -> Result<Written, AppError> {
+    let mut written = Written::default();
+    for (files, directory) in by_device(planned.worth, |file| (&file.path, file.after)) {
+        let directory = Rc::new(directory?);
+        written.overlays.extend(write_packed(&files, &directory, &subject.interrupt)?.overlays);
+        written.directories.push(directory);
+    }
+    Ok(written)
 }

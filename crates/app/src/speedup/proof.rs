@@ -17,7 +17,7 @@ use crate::prefetch::read_plan;
 use crate::text::counted;
 
 /// Number of compared starts with a fix; without it, there is one more.
-const STARTS: usize = 3;
+pub(super) const STARTS: usize = 3;
 /// Number of further starts without the fix if there is a difference.
 const MORE_STARTS: usize = 8;
 

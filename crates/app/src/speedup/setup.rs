@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -26,15 +27,13 @@ pub(super) struct Setup {
     mounts: Option<Arc<PrivateMounts>>,
     overlays: Vec<Overlay>,
     plan: Option<TrialPlan>,
-    /// Bytes by which the overlays are smaller than their originals.
-    pub(super) bytes_saved: u64,
     /// The program, if a bound copy lies over it.
     pub(super) bound: Option<PathBuf>,
     /// The files with packed copies over them.
     pub(super) packed: Vec<PathBuf>,
     /// Differences in behaviour that are known beforehand, a clause each.
     pub(super) cautions: Vec<String>,
-    copies: Vec<TrialDirectory>,
+    copies: Vec<Rc<TrialDirectory>>,
 }
 
 /// A plan for the trial, with a launcher.
@@ -51,11 +50,15 @@ impl Setup {
         Self { in_view, ..Self::default() }
     }
 
-    /// Lays files over the program's own. The directory of copies is kept as long as this.
-    pub(super) fn lay_over(&mut self, overlays: impl IntoIterator<Item = Overlay>, copies: TrialDirectory) {
+    /// Lays files over the program's own. Keep their directory, too.
+    pub(super) fn lay_over(&mut self, overlays: impl IntoIterator<Item = Overlay>) {
         self.overlays.extend(overlays);
         self.mounts = None;
-        self.copies.push(copies);
+    }
+
+    /// Keeps directories of copies as long as this.
+    pub(super) fn keep(&mut self, copies: impl IntoIterator<Item = Rc<TrialDirectory>>) {
+        self.copies.extend(copies);
     }
 
     /// The file that lies over `path`, or the file itself.
@@ -86,6 +89,14 @@ impl Setup {
             }
         }
         changes
+    }
+
+    /// Bytes by which the overlays are smaller than their originals.
+    pub(super) fn bytes_saved(&self) -> u64 {
+        let size = |path: &Path| path.metadata().map_or(0, |found| found.len());
+        let of_both = self.overlays.iter().map(|overlay| (size(&overlay.original), size(&overlay.replacement)));
+        let (before, after) = of_both.fold((0, 0), |sum: (u64, u64), (before, after)| (sum.0 + before, sum.1 + after));
+        before.saturating_sub(after)
     }
 
     /// Starts outside a private view if nothing needs one; false if something does.
@@ -125,7 +136,9 @@ impl Setup {
         beside: &Path,
     ) -> Result<(), AppError> {
         let bytes = recorded.plan.to_bytes().context("cannot write the plan of a trial")?;
-        let directory = TrialDirectory::beside(beside, bytes.len() as u64, &[beside.to_owned()])?;
+        let of_launcher = subject.launcher.file.metadata().map_or(0, |found| found.len());
+        let room = of_launcher.saturating_add(bytes.len() as u64);
+        let directory = TrialDirectory::beside(beside, room, &[beside.to_owned()])?;
         let (file, launcher) = (directory.path().join("plan"), directory.path().join(&subject.launcher.name));
         let written = || -> std::io::Result<()> {
             fs::write(&file, &bytes)?;

@@ -30,6 +30,8 @@ pub struct Story {
     pub trial_measurements: Vec<Measurement>,
     /// The best of them, measured again against the plain start; empty if nothing could be tried.
     pub fixes: Vec<Step>,
+    /// Whether unchanged copies lay over the changed files at the plain start of the last measurement, so that both sides read copies.
+    pub before_is_copied: bool,
     /// What limits the plain start.
     pub limited_by: Option<LimitedBy>,
     /// The limit for a cold start on this device, in seconds: computing and reading overlap entirely, and only used bytes are
@@ -61,7 +63,9 @@ pub struct Traces {
     /// The page's path.
     #[serde(skip)]
     pub page_path: PathBuf,
-    /// The page's file name, for a link from a page beside it.
+    /// The page's file name, printable.
+    pub name: String,
+    /// A link to it from a page beside it: its name with all bytes but letters, digits and `-._~` escaped (RFC 3986).
     pub link: String,
 }
 

@@ -90,7 +90,11 @@ impl<'args> Subject<'args> {
     /// # Errors
     /// Why it has none, as a clause: for example, its loader is missing.
     pub(super) fn elf_files(&self) -> Result<&ProgramFiles, &str> {
-        let find = || closure_of(&self.program.program, &self.files()).map_err(|error| error.sentence());
+        let find = || {
+            let mut seen = self.files();
+            seen.extend(self.cached.privileged.iter().cloned());
+            closure_of(&self.program.program, &seen).map_err(|error| error.sentence())
+        };
         self.elf_files.get_or_init(find).as_ref().map_err(String::as_str)
     }
 

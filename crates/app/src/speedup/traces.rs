@@ -1,10 +1,14 @@
 //! Traces of the start before and after, and a page that compares them.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use anyhow::Context;
 use coldstart_output::OutputTarget;
-use coldstart_profile::JsonPath;
 use coldstart_profile::trace::Trace;
 use coldstart_profile::trace::figures::Figures;
+use coldstart_profile::{JsonPath, printable};
 use coldstart_tracefile::write_trace_at;
 use coldstart_view::page::{TraceSource, trace_page};
 
@@ -51,25 +55,49 @@ pub(super) fn write(
             return Ok(None);
         }
     };
+    match write_all(places, before, &after) {
+        Ok(traces) => Ok(Some(traces)),
+        Err(error) => {
+            observer.note(&format!("the traces cannot be written: {}", error.sentence()));
+            Ok(None)
+        }
+    }
+}
+
+fn write_all(places: &TracePlaces, before: &Trace, after: &Trace) -> Result<Traces, AppError> {
     write_trace_at(&places.before, before)?;
-    write_trace_at(&places.after, &after)?;
+    write_trace_at(&places.after, after)?;
     let (name_before, name_after) = (name(&places.before), name(&places.after));
-    let (figures_before, figures_after) = (Figures::of(before), Figures::of(&after));
+    let (figures_before, figures_after) = (Figures::of(before), Figures::of(after));
     let first = TraceSource { source: &name_before, trace: before, figures: &figures_before };
-    let second = TraceSource { source: &name_after, trace: &after, figures: &figures_after };
+    let second = TraceSource { source: &name_after, trace: after, figures: &figures_after };
     let page = trace_page(&first, Some(&second)).context("cannot make the page of the two traces")?;
     write_file(&places.page, &page)?;
-    Ok(Some(Traces {
+    Ok(Traces {
         before: JsonPath::new(places.before.path()),
         after: JsonPath::new(places.after.path()),
         page: JsonPath::new(places.page.path()),
         page_path: places.page.path().to_owned(),
-        link: name(&places.page),
-    }))
+        name: name(&places.page),
+        link: link_to(places.page.name()),
+    })
 }
 
 fn name(place: &OutputTarget) -> String {
-    place.name().to_string_lossy().into_owned()
+    printable(Path::new(place.name()))
+}
+
+/// A file's name as a relative link. Names are bytes, and not always text.
+fn link_to(name: &OsStr) -> String {
+    let mut link = String::new();
+    for &byte in name.as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            link.push(char::from(byte));
+        } else {
+            link.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    link
 }
 
 /// As the start before was traced for the plan of the used pages.
@@ -77,4 +105,16 @@ fn trace(subject: &Subject<'_>, setup: &mut Setup) -> Result<Trace, Refusal> {
     let options = setup.launch_options(subject.launch).map_err(Refusal::Other)?;
     let command = setup.command(subject);
     PlanRecorder { command: &command, options: &options, strategy: subject.strategy, make_cold: true }.trace()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_leads_to_any_name() {
+        assert_eq!(link_to(OsStr::new("a-1.starts.html")), "a-1.starts.html");
+        assert_eq!(link_to(OsStr::from_bytes(b"a b:\n%\xff/?#")), "a%20b%3A%0A%25%FF%2F%3F%23");
+        assert_eq!(link_to(OsStr::new("h\u{f6}he")), "h%C3%B6he");
+    }
 }

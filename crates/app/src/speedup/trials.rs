@@ -8,17 +8,18 @@ use coldstart_profile::printable;
 
 use super::choose::{Tried, best, sets_to_try};
 use super::fix::{Fix, FixKind, Prospect};
-use super::proof::{Proof, Prover};
+use super::proof::{Proof, Prover, STARTS};
 use super::setup::Setup;
 use super::story::Trial;
 use super::subject::Subject;
-use super::{PLAIN, SpeedupOptions};
+use super::{LEAST_ROUNDS, PLAIN, SpeedupOptions};
 use crate::error::AppError;
 use crate::observer::Observer;
 use crate::text::{counted, plain};
 
 /// Rounds of a trial. The chosen set is measured again, so few are enough.
 const ROUNDS: u32 = 3;
+const LEAST_ROUNDS_OF_TRIAL: u32 = 2;
 /// Shares of the time that is left for trials of single fixes, and for trials of sets.
 const SHARE_ALONE: f64 = 0.4;
 const SHARE_SETS: f64 = 0.4;
@@ -26,6 +27,8 @@ const SHARE_SETS: f64 = 0.4;
 const PRECISION: f64 = 0.03;
 /// What a run takes besides the start: making the caches cold, looking at them, ending the program.
 const BESIDES: Duration = Duration::from_millis(800);
+/// Why a trial was not begun, or not measured.
+const NO_TIME: &str = "no time was left for it (see --budget)";
 
 /// Everything that the trials need.
 pub(super) struct Trials<'a> {
@@ -63,9 +66,18 @@ impl Trials<'_> {
     /// If the plain program cannot be started or measured.
     pub(super) fn run(&self, runs: &mut dyn RunObserver) -> Result<Outcome, AppError> {
         let mut outcome = Outcome { trials: Vec::new(), measurements: Vec::new(), best: None };
-        let single = self.prospects.iter().enumerate().filter(|(_, prospect)| prospect.applies);
-        let single: Vec<Vec<usize>> = single.map(|(number, _)| vec![number]).collect();
-        let mut applied = self.apply_all(&single, &mut outcome)?;
+        let mut single: Vec<(usize, &Prospect)> =
+            self.prospects.iter().enumerate().filter(|(_, prospect)| prospect.applies).collect();
+        // The most promising first: the time may not be enough for all.
+        let promise = |prospect: &Prospect| prospect.predicted.unwrap_or(f64::INFINITY);
+        single.sort_by(|(_, one), (_, other)| promise(one).total_cmp(&promise(other)));
+        let single: Vec<Vec<usize>> = single.into_iter().map(|(number, _)| vec![number]).collect();
+        let mut applied = self.apply_all(&single, 1, &mut outcome)?;
+        if applied.len() > 1 && !self.has_time_for(self.measuring(applied.len() + 1)) {
+            for left_out in applied.drain(1..) {
+                outcome.trials.push(self.refused(&left_out.fixes, NO_TIME.to_owned()));
+            }
+        }
         if applied.len() < 2 {
             // There is nothing to choose from.
             outcome.best = applied.pop();
@@ -76,15 +88,22 @@ impl Trials<'_> {
         let sets = sets_to_try(&tried, &kinds);
         if !sets.is_empty() {
             let sets: Vec<Vec<usize>> = sets.into_iter().filter(|set| set.len() > 1).collect();
-            let mut together = self.apply_all(&sets, &mut outcome)?;
-            // The best alone is measured again beside them: rounds of different times are not comparable.
-            if let Some(alone) = best(&tried).map(|alone| alone.fixes.clone())
-                && let Some(at) = applied.iter().position(|applied| applied.fixes == alone)
-            {
-                together.insert(0, applied.remove(at));
+            let mut together = self.apply_all(&sets, 0, &mut outcome)?;
+            if !together.is_empty() && !self.has_time_for(self.measuring(together.len() + 2)) {
+                for left_out in together.drain(..) {
+                    outcome.trials.push(self.refused(&left_out.fixes, NO_TIME.to_owned()));
+                }
             }
-            tried = self.measured(&mut together, SHARE_SETS, &mut outcome, runs)?;
-            applied = together;
+            // The best alone is measured again beside them: rounds of different times are not comparable.
+            if !together.is_empty() {
+                if let Some(alone) = best(&tried).map(|alone| alone.fixes.clone())
+                    && let Some(at) = applied.iter().position(|applied| applied.fixes == alone)
+                {
+                    together.insert(0, applied.remove(at));
+                }
+                tried = self.measured(&mut together, SHARE_SETS, &mut outcome, runs)?;
+                applied = together;
+            }
         }
         let chosen = best(&tried).map(|best| best.fixes.clone());
         outcome.best = match chosen {
@@ -106,10 +125,16 @@ impl Trials<'_> {
         fixes.iter().filter_map(|&number| self.prospects.get(number)).map(|prospect| prospect.kind).collect()
     }
 
-    /// Applies sets of fixes and proves each. A set that cannot be applied is a trial that was refused.
-    fn apply_all(&self, sets: &[Vec<usize>], outcome: &mut Outcome) -> Result<Vec<Applied>, AppError> {
-        let mut all = Vec::new();
+    /// Applies sets of fixes and proves each, the first `least` of them also when no time is left. A set that cannot be applied is a
+    /// trial that was refused.
+    fn apply_all(&self, sets: &[Vec<usize>], least: usize, outcome: &mut Outcome) -> Result<Vec<Applied>, AppError> {
+        let mut all: Vec<Applied> = Vec::new();
         for set in sets {
+            let proven = all.iter().filter(|applied| applied.proof.holds).count();
+            if proven >= least && !self.has_time_for(self.proving()) {
+                outcome.trials.push(self.refused(set, NO_TIME.to_owned()));
+                continue;
+            }
             self.observer.note(&format!("trying {}", self.name(set)));
             let refused = match self.apply(set) {
                 Ok(mut setup) => {
@@ -122,19 +147,42 @@ impl Trials<'_> {
                 Err(error) => Some(error.sentence()),
             };
             if let Some(reason) = refused {
-                outcome.trials.push(Trial {
-                    name: self.name(set),
-                    kinds: self.kinds(set),
-                    median: None,
-                    comparison: None,
-                    proven: false,
-                    refused: Some(reason),
-                });
+                outcome.trials.push(self.refused(set, reason));
             }
         }
         // What is not proven is not measured.
         all.retain(|applied| applied.proof.holds);
         Ok(all)
+    }
+
+    fn refused(&self, set: &[usize], reason: String) -> Trial {
+        let (name, kinds) = (self.name(set), self.kinds(set));
+        Trial { name, kinds, median: None, comparison: None, proven: false, refused: Some(reason) }
+    }
+
+    /// Whether the time is enough for something, in seconds, and for the last measurement after it.
+    fn has_time_for(&self, seconds: f64) -> bool {
+        let rounds = LEAST_ROUNDS.min(self.options.runs);
+        let reserve = f64::from(rounds) * 2.0 * (self.cold_run() + self.hot_run());
+        Duration::try_from_secs_f64(seconds + reserve).is_ok_and(|needed| Instant::now() + needed <= self.deadline)
+    }
+
+    /// Seconds for the proof of a set.
+    fn proving(&self) -> f64 {
+        STARTS as f64 * self.hot_run()
+    }
+
+    /// Seconds for the fewest rounds of a trial, and for learning the files of each command.
+    fn measuring(&self, commands: usize) -> f64 {
+        f64::from(LEAST_ROUNDS_OF_TRIAL + 1) * commands as f64 * self.cold_run()
+    }
+
+    fn cold_run(&self) -> f64 {
+        self.subject.cold_seconds() + BESIDES.as_secs_f64()
+    }
+
+    fn hot_run(&self) -> f64 {
+        self.subject.cached.plan.summary.hot_start.as_secs_f64() + BESIDES.as_secs_f64()
     }
 
     fn apply(&self, set: &[usize]) -> Result<Setup, AppError> {
@@ -163,8 +211,11 @@ impl Trials<'_> {
         let mut plan = MeasurePlan::new(candidates, vec![self.cold]);
         plan.runs = rounds;
         let left = self.deadline.saturating_duration_since(Instant::now());
-        plan.early_end =
-            Some(EarlyEnd { least_rounds: 2, precision: PRECISION, time_limit: Some(left.mul_f64(share)) });
+        plan.early_end = Some(EarlyEnd {
+            least_rounds: LEAST_ROUNDS_OF_TRIAL,
+            precision: PRECISION,
+            time_limit: Some(left.mul_f64(share)),
+        });
         let measurement = coldstart_measure::measure(&plan, runs)?;
         let mut tried = Vec::new();
         for (number, applied) in (1..).zip(applied.iter()) {
@@ -193,9 +244,7 @@ impl Trials<'_> {
 
     /// Says what is measured, and how long it takes at most.
     pub(super) fn tell(&self, rounds: u32, commands: usize, states: &str) {
-        let hot = self.subject.cached.plan.summary.hot_start.as_secs_f64() + BESIDES.as_secs_f64();
-        let cold = self.subject.cold_seconds() + BESIDES.as_secs_f64();
-        let one = if states.is_empty() { cold } else { cold + hot };
+        let one = if states.is_empty() { self.cold_run() } else { self.cold_run() + self.hot_run() };
         let all = one * f64::from(rounds) * commands as f64;
         let left = self.deadline.saturating_duration_since(Instant::now()).as_secs_f64();
         let starts = plain(&counted(rounds.into(), "start"));

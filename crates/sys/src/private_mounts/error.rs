@@ -17,8 +17,8 @@ pub enum PrivateMountsError {
     Impossible {
         /// What forbids it.
         obstacle: Obstacle,
-        /// The kernel's error.
-        source: io::Error,
+        /// The kernel's error; none if the kernel would allow it.
+        source: Option<io::Error>,
     },
     /// A file cannot be looked up.
     #[error("cannot use the {role} `{}`", .path.display())]
@@ -120,6 +120,9 @@ pub enum Obstacle {
     /// In a chroot the kernel creates no user namespaces.
     #[error("this process is in a chroot, in which the kernel creates no user namespaces")]
     Chroot,
+    /// In a chroot the files in a view have other names for us than outside it: those from the root of the mount namespace.
+    #[error("this process is in a chroot, and files in a private view are shown to it by other paths than its own")]
+    OtherNames,
     /// The kernel is built without them.
     #[error("this kernel has no {0}")]
     Unsupported(&'static str),
@@ -181,7 +184,9 @@ impl Obstacle {
             return Some(format!("run as root, or allow it with `sysctl {}={value}`", setting_name(setting)));
         }
         Some(match self {
-            Self::Chroot => "run as root".to_owned(),
+            Self::Chroot | Self::OtherNames => {
+                "run it outside the chroot, or in a container, which has a root of its own".to_owned()
+            }
             Self::Refused(_) => "run as root outside the container, or give the container CAP_SYS_ADMIN".to_owned(),
             _ => return None,
         })

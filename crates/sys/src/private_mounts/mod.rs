@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use coldstart_host::kernel;
+use coldstart_host::{descriptor, kernel};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, openat2, statat, statvfs};
 use rustix::thread::CapabilitySet;
 
@@ -134,6 +134,12 @@ impl PrivateMounts {
             .collect()
     }
 
+    /// Whether the kernel shows us the files inside by other paths than those by which programs inside name them: in a chroot, whose
+    /// root no path of ours leads to in another mount namespace (`prepend_path`, `fs/d_path.c`). Unknown counts as no.
+    pub fn has_other_names(&self) -> bool {
+        descriptor::name(&self.root).is_ok_and(|name| name != Path::new("/"))
+    }
+
     /// Has the command's process enter the view right before it executes its program, after hooks that were added before.
     ///
     /// The working directory is kept: by its path, so that relative names lead to the replacements too, or where the path means another
@@ -148,12 +154,16 @@ pub fn outside<'path>(mounts: Option<&'path PrivateMounts>, path: &'path Path) -
     mounts.map_or(path, |mounts| mounts.outside(path))
 }
 
-/// How a view can be made by this process; tried without any lasting effect.
+/// How a view can be made by this process in which a start can be recorded; tried without any lasting effect.
 ///
 /// # Errors
 /// [`PrivateMountsError::Impossible`] with the reason, or another error of [`PrivateMounts::create`].
 pub fn possible() -> Result<Method, PrivateMountsError> {
-    PrivateMounts::create(&[]).map(|view| view.method())
+    let view = PrivateMounts::create(&[])?;
+    if view.has_other_names() {
+        return Err(PrivateMountsError::Impossible { obstacle: Obstacle::OtherNames, source: None });
+    }
+    Ok(view.method())
 }
 
 fn is_admin() -> bool {
@@ -217,7 +227,7 @@ fn reason(failed: Failed, method: Method, overlays: &[Overlay]) -> PrivateMounts
         Step::Users | Step::Map | Step::Mounts | Step::Apart => {
             let obstacle =
                 Obstacle::of(method, step, source.raw_os_error(), &|setting| kernel::number(setting), is_chroot());
-            PrivateMountsError::Impossible { obstacle, source }
+            PrivateMountsError::Impossible { obstacle, source: Some(source) }
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use coldstart_elf::ElfFile;
+use coldstart_elf::{ElfFile, FileType};
 use coldstart_host::rights::AskedRights;
 use coldstart_host::script_line::ScriptLine;
 use coldstart_launch::find_program;
@@ -34,7 +35,8 @@ pub struct ProgramFiles {
 }
 
 /// The files of a program by path or name, and of the `seen` files of a recorded start, of which the ones that are not ELF do not
-/// count. Programs that a wrapper starts are known by the recording only.
+/// count. Programs that a wrapper starts are known by the recording only. A seen file that this process may not read is looked at
+/// from outside: whether it gains rights.
 ///
 /// # Errors
 /// If there is no such program, or its loader is missing or has the wrong architecture.
@@ -47,7 +49,11 @@ pub fn closure_of(program: &OsStr, seen: &[PathBuf]) -> Result<ProgramFiles, App
     for object in starting::loads(&program)?.objects {
         files.add(&mut known, object.path);
     }
-    for path in seen.iter().filter(|path| is_elf(path)) {
+    for path in seen {
+        if !is_elf(path) {
+            files.add_unreadable(&mut known, path);
+            continue;
+        }
         let is_new = files.add(&mut known, path.clone());
         // What a program of the recording would load is most likely among the seen files; the rest may be opened another time.
         if is_new
@@ -69,12 +75,21 @@ impl ProgramFiles {
         if !known.insert(path.clone()) {
             return false;
         }
-        let is_program = path == self.program || has_interpreter(&path);
+        let is_program = path == self.program || is_program(&path);
         if is_program && AskedRights::of(&path).is_ok_and(AskedRights::any) {
             self.privileged.push(path.clone());
         }
         self.files.push(path);
         true
+    }
+
+    /// Adds a program that may be executed and not read, as `sudo` is on some systems (mode 4711): only to those that gain rights.
+    fn add_unreadable(&mut self, known: &mut HashSet<PathBuf>, path: &Path) {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_hidden = || open_regular(&path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+        if AskedRights::of(&path).is_ok_and(AskedRights::any) && is_hidden() && known.insert(path.clone()) {
+            self.privileged.push(path);
+        }
     }
 }
 
@@ -109,6 +124,19 @@ fn is_elf(path: &Path) -> bool {
 }
 
 fn has_interpreter(path: &Path) -> bool {
+    of_elf(path, |file| file.interpreter().is_some())
+}
+
+/// Also a static program, which has no interpreter.
+fn is_program(path: &Path) -> bool {
+    of_elf(path, |file| {
+        let is_pie = || file.dynamic().ok().flatten().is_some_and(|dynamic| dynamic.is_pie());
+        file.interpreter().is_some() || file.header().file_type == FileType::Executable || is_pie()
+    })
+}
+
+/// The answer for an ELF file; false for another one.
+fn of_elf(path: &Path, question: impl FnOnce(&ElfFile<'_>) -> bool) -> bool {
     let view = open_regular(path).ok().and_then(|file| FileView::map(file).ok());
-    view.is_some_and(|view| ElfFile::parse(view.bytes()).is_ok_and(|file| file.interpreter().is_some()))
+    view.is_some_and(|view| ElfFile::parse(view.bytes()).is_ok_and(|file| question(&file)))
 }

@@ -1,7 +1,8 @@
 //! The directory of a trial's copies.
 //!
 //! A lock on it lasts as long as its process; the next trial that looks at the same place removes what a killed one left. A name alone
-//! proves nothing, so a leftover must also contain our mark and belong to the same user.
+//! proves nothing, so a leftover must also contain our mark and belong to the same user. Between its making and its mark it is told by
+//! its mode, which it has from the first moment (`mkdir(2)`); then it is empty.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,6 +21,11 @@ use crate::error::{AppError, HintExt};
 const PREFIX: &str = ".coldstart-trial-";
 /// The file in it that marks it as ours.
 const MARK: &str = ".made-by-coldstart";
+/// Its mode until it has the mark. A sticky directory that only its owner may enter has no use, so nobody makes one.
+const UNMARKED: u32 = 0o1700;
+const PERMISSION_BITS: u32 = 0o7777;
+/// Attempts to make one, as another process may take an unmarked one for a leftover.
+const ATTEMPTS: u32 = 8;
 /// Space that must stay free, in bytes.
 const RESERVE: u64 = 16 << 20;
 
@@ -56,14 +62,34 @@ impl TrialDirectory {
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
+}
 
-    /// Free space in bytes, less a reserve.
-    ///
-    /// # Errors
-    /// The kernel's error.
-    pub fn room(&self) -> io::Result<u64> {
-        free_space(self.path())
+/// Files by the file system that they are on, each group with a directory that has room for copies of all of it, or why there is none.
+/// `of` gives a file's path and the size of its copy in bytes.
+pub fn by_device<T>(files: Vec<T>, of: impl Fn(&T) -> (&Path, u64)) -> Vec<(Vec<T>, Result<TrialDirectory, AppError>)> {
+    let mut groups: Vec<(Option<u64>, Vec<T>)> = Vec::new();
+    for file in files {
+        let device = of(&file).0.metadata().ok().map(|found| found.dev());
+        match groups.iter_mut().find(|(known, _)| *known == device) {
+            Some((_, group)) => group.push(file),
+            None => groups.push((device, vec![file])),
+        }
     }
+    let with_directory = |group: Vec<T>| {
+        let room = group.iter().map(|file| on_disk(of(file).1)).sum();
+        let directory = match group.first() {
+            Some(first) => TrialDirectory::beside(of(first).0, room, &[]),
+            None => Err(anyhow!("no files").into()),
+        };
+        (group, directory)
+    };
+    groups.into_iter().map(|(_, group)| with_directory(group)).collect()
+}
+
+/// The room that a file takes, in bytes: whole blocks, and one for its inode.
+fn on_disk(size: u64) -> u64 {
+    const BLOCK: u64 = 4096;
+    size.next_multiple_of(BLOCK).saturating_add(BLOCK)
 }
 
 fn candidates(file: &Path, given: &[PathBuf]) -> Vec<PathBuf> {
@@ -89,25 +115,49 @@ fn try_in(place: &Path, device: u64, room: u64) -> Result<TrialDirectory, String
         return Err("is mounted noexec".to_owned());
     }
     remove_leftovers(&place);
-    let free = free_space(&place).map_err(words)?;
-    if free < room {
-        return Err(format!("has {} free of {} required", bytes(free), bytes(room)));
+    let (free, needed) = (free_space(&place).map_err(words)?, room.saturating_add(RESERVE));
+    if free < needed {
+        return Err(format!(
+            "has {} free of {} required, of which {} stay free",
+            bytes(free),
+            bytes(needed),
+            bytes(RESERVE)
+        ));
     }
     make_in(&place).map_err(words)
 }
 
-fn free_space(place: &Path) -> io::Result<u64> {
+/// What this user may still write on the file system of `place`, in bytes.
+///
+/// # Errors
+/// The kernel's error.
+pub fn free_space(place: &Path) -> io::Result<u64> {
     let found = statvfs(place)?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize).saturating_sub(RESERVE))
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 fn make_in(place: &Path) -> io::Result<TrialDirectory> {
-    let permissions = fs::Permissions::from_mode(0o755);
-    let directory = tempfile::Builder::new().prefix(PREFIX).permissions(permissions).tempdir_in(place)?;
+    let mut made = try_to_make_in(place);
+    for _ in 1..ATTEMPTS {
+        match &made {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock) => {
+                made = try_to_make_in(place);
+            }
+            _ => break,
+        }
+    }
+    made
+}
+
+/// Fails with `NotFound` or `WouldBlock` if another process has just taken it for a leftover.
+fn try_to_make_in(place: &Path) -> io::Result<TrialDirectory> {
+    let unmarked = fs::Permissions::from_mode(UNMARKED);
+    let directory = tempfile::Builder::new().prefix(PREFIX).permissions(unmarked).tempdir_in(place)?;
     let lock = File::open(directory.path())?;
     flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
     // The mark comes after the lock: what carries it and is not locked is a leftover.
     File::create(directory.path().join(MARK))?;
+    lock.set_permissions(fs::Permissions::from_mode(0o755))?;
     Ok(TrialDirectory { directory, _lock: lock })
 }
 
@@ -115,21 +165,25 @@ fn make_in(place: &Path) -> io::Result<TrialDirectory> {
 fn remove_leftovers(place: &Path) {
     let Ok(entries) = fs::read_dir(place) else { return };
     for entry in entries.filter_map(Result::ok) {
-        if entry.file_name().to_string_lossy().starts_with(PREFIX) && is_leftover(&entry.path()).unwrap_or(false) {
-            let _ = fs::remove_dir_all(entry.path());
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            // What cannot be removed is left.
+            let _ = remove_leftover(&entry.path());
         }
     }
 }
 
-fn is_leftover(path: &Path) -> io::Result<bool> {
+fn remove_leftover(path: &Path) -> io::Result<()> {
     let found = path.symlink_metadata()?;
     if !found.is_dir() || found.uid() != rustix::process::geteuid().as_raw() {
-        return Ok(false);
+        return Ok(());
     }
-    if !path.join(MARK).symlink_metadata()?.is_file() {
-        return Ok(false);
+    let lock = File::open(path)?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+    if path.join(MARK).symlink_metadata().is_ok_and(|mark| mark.is_file()) {
+        return fs::remove_dir_all(path);
     }
-    Ok(flock(File::open(path)?, FlockOperation::NonBlockingLockExclusive).is_ok())
+    // The mode now, under the lock. Only an empty directory is removed.
+    if lock.metadata()?.mode() & PERMISSION_BITS == UNMARKED { fs::remove_dir(path) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -147,10 +201,20 @@ mod tests {
         fs::create_dir_all(leftover.join("a/b")).unwrap();
         fs::write(leftover.join(MARK), "").unwrap();
         fs::create_dir(&mine).unwrap();
+        // Killed before the mark; and one that somebody made for himself, with the same mode.
+        let unmarked = place.path().join(".coldstart-trial-unmarked");
+        let used = place.path().join(".coldstart-trial-used");
+        for directory in [&unmarked, &used] {
+            fs::create_dir(directory).unwrap();
+            fs::set_permissions(directory, fs::Permissions::from_mode(UNMARKED)).unwrap();
+        }
+        fs::write(used.join("file"), "").unwrap();
         let first = TrialDirectory::beside(&file, 1, &given).unwrap();
         assert!(!leftover.exists() && mine.exists() && first.path().starts_with(place.path().canonicalize().unwrap()));
         let second = TrialDirectory::beside(&file, 1, &given).unwrap();
         assert!(first.path().join(MARK).exists(), "it is in use");
+        assert!(!unmarked.exists() && used.join("file").exists());
+        assert_eq!(first.path().metadata().unwrap().mode() & PERMISSION_BITS, 0o755, "everybody may enter it");
         fs::write(second.path().join("copy"), "x").unwrap();
         let kept = second.path().to_owned();
         drop(second);

@@ -8,13 +8,15 @@ mod bound;
 mod closure;
 mod directory;
 mod packed;
+mod unchanged;
 
 pub(crate) use bound::bound_from;
 pub use bound::{BoundCopy, bound_copy};
 pub use closure::{ProgramFiles, closure_of};
-pub use directory::TrialDirectory;
+pub use directory::{TrialDirectory, by_device, free_space};
 pub(crate) use packed::packed_from;
-pub use packed::{PackedCopies, PlannedPacking, packed_copies, planned_packing};
+pub use packed::{PackedCopies, PlannedPacking, WorthPacking, planned_packing, write_packed};
+pub use unchanged::unchanged_copies;
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -25,9 +27,11 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 /// Bits of a mode without set-user-ID, set-group-ID and sticky.
 const PERMISSIONS: u32 = 0o777;
 
-/// Gives a copy the original's modification time and permissions.
+/// Gives a copy the original's modification time and permissions, and its owner where we may.
 fn resemble(copy: &Path, original: &Path) -> io::Result<()> {
     let found = rustix::fs::stat(original)?;
+    // Only root may. Before the mode, of which it would clear bits.
+    let _ = std::os::unix::fs::chown(copy, Some(found.st_uid), Some(found.st_gid));
     let permissions = std::fs::Permissions::from_mode(found.st_mode & PERMISSIONS);
     std::fs::set_permissions(copy, permissions)?;
     let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };

@@ -2,11 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use coldstart_launch::Interrupt;
-use coldstart_profile::printable;
 use coldstart_sys::private_mounts::Overlay;
-use coldstart_view::numbers::bytes;
 use rayon::prelude::*;
 
 use super::{TrialDirectory, resemble};
@@ -23,128 +20,104 @@ const PAGE: u64 = 4096;
 pub struct PackedCopies {
     /// The copies over their originals.
     pub overlays: Vec<Overlay>,
-    /// Bytes that the copies are shorter.
-    pub bytes_saved: u64,
-    /// Pages of 4 KiB that the copies are shorter.
-    pub pages_saved: u64,
     /// Files that were not packed, each with the reason as a clause. Files without anything to pack are not listed.
     pub refused: Vec<(PathBuf, String)>,
 }
 
-/// Packs every object for which it saves a page or more, into `directory`. Files that are not ELF, and set-ID files, are among the
-/// refused.
-///
-/// # Errors
-/// If the copies would not fit, or a signal arrived.
-pub fn packed_copies(
-    files: &[PathBuf],
-    directory: &TrialDirectory,
-    interrupt: &Interrupt,
-) -> Result<PackedCopies, AppError> {
-    let mut copies = PackedCopies::default();
-    let worth = worth_packing(files, interrupt, &mut copies.refused)?;
-    let needed: u64 = worth.iter().map(|(.., size)| size).sum();
-    let room = directory.room().context("cannot determine the free space for packed copies")?;
-    if needed > room {
-        let (needed, room) = (bytes(needed), bytes(room));
-        let place = printable(directory.path());
-        return Err(anyhow::anyhow!("packed copies take {needed}, but only {room} are free in `{place}`").into());
-    }
-    let written: Vec<(&PathBuf, Result<PackedCopy, String>)> = worth
-        .par_iter()
-        .enumerate()
-        .map(|(number, (file, ..))| {
-            (file, packed_from(file, &directory.path().join(format!("packed-{number}")), interrupt))
-        })
-        .collect();
-    if let Some(signal) = interrupt.signal() {
-        return Err(coldstart_launch::LaunchError::Interrupted { signal }.into());
-    }
-    for (file, copy) in written {
-        match copy {
-            Ok(copy) => {
-                copies.bytes_saved += copy.before.saturating_sub(copy.after);
-                copies.pages_saved += copy.before.div_ceil(PAGE).saturating_sub(copy.after.div_ceil(PAGE));
-                copies.overlays.push(copy.overlay);
-            }
-            Err(reason) => copies.refused.push((file.clone(), reason)),
-        }
-    }
-    Ok(copies)
+/// A file that packing makes at least a page shorter.
+#[derive(Clone, Debug)]
+pub struct WorthPacking {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub before: u64,
+    /// The size of its packed copy.
+    pub after: u64,
 }
 
 /// What packing would do, without writing anything.
 #[derive(Clone, Debug, Default)]
 pub struct PlannedPacking {
-    /// Number of files that would be packed.
-    pub files: usize,
-    /// Bytes that they would be shorter.
-    pub bytes_saved: u64,
+    /// The files that would be packed.
+    pub worth: Vec<WorthPacking>,
     /// As [`PackedCopies::refused`].
     pub refused: Vec<(PathBuf, String)>,
 }
 
-/// Plans what [`packed_copies`] does.
+impl PlannedPacking {
+    /// Bytes that the files would be shorter.
+    pub fn bytes_saved(&self) -> u64 {
+        self.worth.iter().map(|file| file.before.saturating_sub(file.after)).sum()
+    }
+}
+
+/// Plans what [`write_packed`] does. Files that are not ELF, and set-ID files, are among the refused.
 ///
 /// # Errors
 /// If a signal arrived.
 pub fn planned_packing(files: &[PathBuf], interrupt: &Interrupt) -> Result<PlannedPacking, AppError> {
+    let planned = pack::pack(&options(files.to_vec(), None), interrupt, &Silent)?;
     let mut packing = PlannedPacking::default();
-    for (_, before, after) in worth_packing(files, interrupt, &mut packing.refused)? {
-        packing.files += 1;
-        packing.bytes_saved += before - after;
+    for (task, worked) in planned.done {
+        match worked.outcome {
+            Outcome::Done(Done::WouldPack(summary)) if summary.size_before >= summary.size_after + PAGE => {
+                let (before, after) = (summary.size_before, summary.size_after);
+                packing.worth.push(WorthPacking { path: task.path, before, after });
+            }
+            Outcome::Done(_) | Outcome::Gone => {}
+            Outcome::Refused(reason) => packing.refused.push((task.path, reason.reason)),
+            Outcome::Failed(error) => packing.refused.push((task.path, error.sentence())),
+        }
     }
     Ok(packing)
 }
 
-/// The files that would be at least a page shorter, with their size before and after.
-fn worth_packing(
-    files: &[PathBuf],
+/// Writes packed copies of planned files into `directory`.
+///
+/// # Errors
+/// If a signal arrived.
+pub fn write_packed(
+    worth: &[WorthPacking],
+    directory: &TrialDirectory,
     interrupt: &Interrupt,
-    refused: &mut Vec<(PathBuf, String)>,
-) -> Result<Vec<(PathBuf, u64, u64)>, AppError> {
-    let planned = pack::pack(&options(files.to_vec(), None), interrupt, &Silent)?;
-    let mut worth = Vec::new();
-    for (task, worked) in planned.done {
-        match worked.outcome {
-            Outcome::Done(Done::WouldPack(summary)) if summary.size_before >= summary.size_after + PAGE => {
-                worth.push((task.path, summary.size_before, summary.size_after));
-            }
-            Outcome::Done(_) | Outcome::Gone => {}
-            Outcome::Refused(reason) => refused.push((task.path, reason.reason)),
-            Outcome::Failed(error) => refused.push((task.path, error.sentence())),
+) -> Result<PackedCopies, AppError> {
+    let place = |number: usize| directory.path().join(format!("packed-{number}"));
+    let written: Vec<(&WorthPacking, Result<Overlay, String>)> = worth
+        .par_iter()
+        .enumerate()
+        .map(|(number, file)| (file, packed_from(&file.path, &place(number), interrupt)))
+        .collect();
+    if let Some(signal) = interrupt.signal() {
+        return Err(coldstart_launch::LaunchError::Interrupted { signal }.into());
+    }
+    let mut copies = PackedCopies::default();
+    for (file, copy) in written {
+        match copy {
+            Ok(overlay) => copies.overlays.push(overlay),
+            Err(reason) => copies.refused.push((file.path.clone(), reason)),
         }
     }
-    Ok(worth)
-}
-
-/// A packed copy of one file.
-pub(crate) struct PackedCopy {
-    overlay: Overlay,
-    /// Sizes in bytes.
-    before: u64,
-    after: u64,
+    Ok(copies)
 }
 
 /// Packs a file into `replacement`.
 ///
 /// # Errors
 /// The reason why it is not packed, as a clause.
-pub(crate) fn packed_from(file: &Path, replacement: &Path, interrupt: &Interrupt) -> Result<PackedCopy, String> {
+pub(crate) fn packed_from(file: &Path, replacement: &Path, interrupt: &Interrupt) -> Result<Overlay, String> {
     let options = options(vec![file.to_owned()], Some(replacement.to_owned()));
     let mut report = pack::pack(&options, interrupt, &Silent).map_err(|error| error.sentence())?;
     let (_, worked) = report.done.pop().ok_or("interrupted")?;
-    let summary = match worked.outcome {
-        Outcome::Done(Done::Packed(packed)) => packed.0,
+    match worked.outcome {
+        Outcome::Done(Done::Packed(_)) => {}
         Outcome::Refused(refused) => return Err(refused.reason),
         Outcome::Failed(error) => return Err(error.sentence()),
         Outcome::Done(Done::Nothing(..)) => return Err("it has nothing to pack".to_owned()),
         Outcome::Done(Done::WouldPack(_)) | Outcome::Gone => return Err("it changed meanwhile".to_owned()),
-    };
+    }
     let words = |error: std::io::Error| format!("its copy cannot be given its mode and time: {error}");
     resemble(replacement, file).map_err(words)?;
-    let overlay = Overlay { original: file.to_owned(), replacement: replacement.to_owned() };
-    Ok(PackedCopy { overlay, before: summary.size_before, after: summary.size_after })
+    Ok(Overlay { original: file.to_owned(), replacement: replacement.to_owned() })
 }
 
 /// As `coldstart pack` does by default; only planned without an output.

@@ -93,8 +93,16 @@ fn the_files_of_scripts_and_of_what_they_start_are_found() {
     let real: Vec<_> = found.files.iter().map(|file| file.canonicalize().unwrap()).collect();
     assert_eq!(real, found.files);
     assert!(found.privileged.is_empty());
-    fs::set_permissions(&scene.program, fs::Permissions::from_mode(0o4755)).unwrap();
-    assert_eq!(closure_of(wrapper.as_os_str(), &seen).unwrap().privileged, [scene.program]);
+    let set_user_id = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    set_user_id(&scene.program, 0o4755);
+    assert_eq!(closure_of(wrapper.as_os_str(), &seen).unwrap().privileged, std::slice::from_ref(&scene.program));
+    // A static program has no interpreter, and a library that is set-user-ID gains nothing.
+    let (main, fixed) = ("int main(void) { return 0; }", here.join("static"));
+    compile("cc", &fixed, main, &["-static"]);
+    set_user_id(&fixed, 0o4755);
+    set_user_id(&scene.library, 0o4755);
+    let seen = [seen[0].clone(), fixed.clone(), scene.library.clone()];
+    assert_eq!(closure_of(wrapper.as_os_str(), &seen).unwrap().privileged, [scene.program.clone(), fixed]);
     assert!(closure_of(OsStr::new("no-such-program-anywhere"), &[]).is_err());
 }
 
@@ -104,18 +112,20 @@ fn a_plan_recorded_with_packed_copies_brings_their_pages_and_stays_valid_in_plac
     let copies = scene.copies();
     let interrupt = Interrupt::listen().unwrap();
     let files = [scene.program.clone(), scene.library.clone(), "/etc/passwd".into()];
-    let packed = packed_copies(&files, &copies, &interrupt).unwrap();
+    let planned = planned_packing(&files, &interrupt).unwrap();
+    assert!(planned.bytes_saved() >= 65_536, "{planned:?}");
+    assert!(planned.refused.iter().any(|(path, _)| path == Path::new("/etc/passwd")), "{planned:?}");
+    let packed = write_packed(&planned.worth, &copies, &interrupt).unwrap();
     let [overlay] = packed.overlays.as_slice() else { panic!("{packed:?}") };
     assert_eq!(overlay.original, scene.library);
-    assert!(packed.bytes_saved >= 65_536 && packed.pages_saved >= 16, "{packed:?}");
-    assert!(packed.refused.iter().any(|(path, _)| path == Path::new("/etc/passwd")), "{packed:?}");
     let stat = |path: &Path| fs::metadata(path).unwrap();
     let (copy, original) = (stat(&overlay.replacement), stat(&overlay.original));
     assert_eq!(
         (copy.mtime(), copy.mtime_nsec(), copy.mode(), copy.dev()),
         (original.mtime(), original.mtime_nsec(), original.mode(), original.dev())
     );
-    assert_eq!(original.len() - copy.len(), packed.bytes_saved);
+    assert_eq!(original.len() - copy.len(), planned.bytes_saved());
+    assert_eq!(copy.len(), planned.worth[0].after);
 
     let (Some(options), Some(plain)) = (scene.options(&packed.overlays), scene.options(&[])) else { return };
     assert_eq!(scene.said(&options, &scene.program), scene.said(&plain, &scene.program));
@@ -163,8 +173,8 @@ fn a_bound_copy_starts_in_its_view_as_if_in_place() {
     let told = scene.said(&traced, &scene.program);
     assert!(!told.contains("/empty/libmany.so") && told.contains(links.to_str().unwrap()), "{told}");
     // Both at once.
-    let packed = packed_copies(std::slice::from_ref(&scene.library), &copies, &interrupt).unwrap();
-    let mut overlays = packed.overlays;
+    let planned = planned_packing(std::slice::from_ref(&scene.library), &interrupt).unwrap();
+    let mut overlays = write_packed(&planned.worth, &copies, &interrupt).unwrap().overlays;
     overlays.push(bound.overlay);
     let Some(both) = scene.options(&overlays) else { return };
     assert_eq!(scene.said(&both, &scene.program), expected);
@@ -172,4 +182,28 @@ fn a_bound_copy_starts_in_its_view_as_if_in_place() {
     assert_eq!(scene.said(&both, &scene.program), expected);
     let resident = residency(&overlays[0].replacement, Detail::Counts).unwrap().resident_pages();
     assert!(resident.is_none_or(|pages| pages > 0), "it is the copy that was read");
+}
+
+#[test]
+fn unchanged_copies_lie_on_other_blocks_and_are_the_same() {
+    let scene = Scene::new();
+    fs::set_permissions(&scene.program, fs::Permissions::from_mode(0o711)).unwrap();
+    let originals = [scene.program.clone(), scene.library.clone()];
+    let (overlays, directories) = unchanged_copies(&originals, &Interrupt::listen().unwrap()).unwrap();
+    assert_eq!(overlays.iter().map(|overlay| overlay.original.clone()).collect::<Vec<_>>(), originals);
+    for Overlay { original, replacement } in &overlays {
+        assert_eq!(fs::read(original).unwrap(), fs::read(replacement).unwrap());
+        let [a, b] = [original, replacement].map(|path| fs::metadata(path).unwrap());
+        assert_eq!(
+            (a.mode(), a.mtime(), a.mtime_nsec(), a.dev(), a.uid(), a.gid()),
+            (b.mode(), b.mtime(), b.mtime_nsec(), b.dev(), b.uid(), b.gid())
+        );
+        let blocks = |path: &Path| {
+            let extents = coldstart_sys::fiemap::fiemap(&fs::File::open(path).unwrap()).unwrap_or_default();
+            extents.iter().filter_map(coldstart_sys::fiemap::Extent::device_offset).collect::<Vec<_>>()
+        };
+        assert!(blocks(replacement).iter().all(|place| !blocks(original).contains(place)), "no block is shared");
+    }
+    drop(directories);
+    assert!(!overlays[0].replacement.exists());
 }

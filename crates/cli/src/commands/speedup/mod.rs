@@ -61,9 +61,8 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
         install_for: args.install.then(|| places_for(args.installing.user)).transpose()?,
     };
     let story = speedup(&options, &Terminal, &mut Progress::default())?;
-    if let Some(place) = &page_place {
-        page::write(place, &options.program.to_string(), &story)?;
-    }
+    // An output that fails now, for example without room, must not take the report with it.
+    let paged = page_place.as_ref().map_or(Ok(()), |place| page::write(place, &options.program.to_string(), &story));
     let installed = match args.install && story.succeeded() {
         true => Some(install::install(args, &options, &story)?),
         false => None,
@@ -76,6 +75,7 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
             output::print(&in_words(installed))?;
         }
     }
+    paged?;
     Ok(if story.succeeded() { Exit::Done } else { Exit::No })
 }
 

@@ -104,6 +104,11 @@ fn before_and_after(story: &Story) -> String {
         ),
         0,
     ));
+    if story.before_is_copied {
+        let words = "before: with unchanged copies over the files that the fixes change, for a copy lies elsewhere on the disk \
+                     than its original";
+        text.push_str(&wrapped(words, 0));
+    }
     if let Some(by) = story.limited_by {
         text.push_str(&wrapped(&format!("before, a {} start is limited by {}", story.cold, by.in_words()), 0));
     }

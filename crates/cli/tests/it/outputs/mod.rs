@@ -171,6 +171,30 @@ fn no_output_is_written_twice() {
     }
 }
 
+/// `speedup --html` names three more outputs by the page's own name: the same holds for each.
+#[test]
+fn files_beside_a_page_are_outputs_too() {
+    let row = OUTPUTS.iter().find(|output| (output.verb, output.option) == ("speedup", "--html")).unwrap();
+    for name in ["to.before.coldtrace", "to.after.coldtrace", "to.starts.html"] {
+        let scene = Scene::new();
+        let refuses = |more: &[&str], words: &str| scene.refuses(row, "to.html", more, words);
+        fs::write(scene.path(name), "a user's text").unwrap();
+        refuses(&[], not_earlier(row));
+        fs::copy(scene.path("packed.so"), scene.path(name)).unwrap();
+        refuses(&[], not_earlier(row));
+        refuses(&["--input", name, "--force"], "is");
+        fs::remove_file(scene.path(name)).unwrap();
+        fs::create_dir(scene.path(name)).unwrap();
+        refuses(&["--force"], "it is a directory");
+        fs::remove_dir(scene.path(name)).unwrap();
+        assert!(Command::new("mkfifo").arg(scene.path(name)).status().unwrap().success());
+        refuses(&["--force"], "it is not a regular file");
+    }
+    // The plan may not be one of them either.
+    let twice = ["-o", "to.before.coldtrace"];
+    Scene::new().refuses(row, "to.html", &twice, "is given twice as output");
+}
+
 #[test]
 fn in_a_directory_for_all_nothing_of_another_user_is_touched() {
     if !is_root() {
