@@ -55,6 +55,11 @@ pub fn install_best(
     request.changes.clone_from(&step.changes);
     if !step.kinds.contains(&FixKind::Prefetch) {
         request.plan = None;
+        if !request.places.is_empty() {
+            observer.note(
+                "a plan does not pay here, so the places are left as they are: the changed files serve every start",
+            );
+        }
     }
     let mut outcome = install(&request, observer)?;
     let only_user = request.directories.scope == Scope::User;
