@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use coldstart_install::place::PlaceChoice;
-use coldstart_install::{InstallError, InstallationState, Manifest, Replacer, Stored, update_plan};
+use coldstart_install::{InstallError, InstallationState, Manifest, Replacer, Scope, Stored, update_plan};
 use coldstart_launch::{CommandLine, LaunchOptions, Readiness};
 use coldstart_prefetch::Strategy;
 use coldstart_profile::printable;
@@ -18,7 +18,7 @@ use super::{InstallRequest, PlanToInstall, install, packages_of};
 use crate::error::{AppError, HintExt};
 use crate::launching::{Launching, Waiting};
 use crate::observer::Observer;
-use crate::prefetch::{PlanRecorder, now, record_as};
+use crate::prefetch::{MakeCold, PlanRecorder, now, record_as};
 use crate::speedup::Launcher;
 
 /// A plan that was recorded again.
@@ -26,6 +26,8 @@ use crate::speedup::Launcher;
 pub struct RefreshOutcome {
     /// The installation.
     pub name: Stored,
+    /// For whom it is.
+    pub scope: Scope,
     /// Bytes that the new plan reads.
     pub bytes: u64,
     /// Predicted duration of a cold start with it, in seconds; 0 if unknown.
@@ -46,7 +48,17 @@ pub fn refresh(
     replacer: &dyn Replacer,
     observer: &dyn Observer,
 ) -> Result<RefreshOutcome, AppError> {
-    let located = locate(name, only_user)?;
+    refresh_located(name, &locate(name, only_user)?, MakeCold::Everything, replacer, observer)
+}
+
+/// The same for an installation that was found already.
+pub(crate) fn refresh_located(
+    name: &OsStr,
+    located: &Located,
+    make_cold: MakeCold,
+    replacer: &dyn Replacer,
+    observer: &dyn Observer,
+) -> Result<RefreshOutcome, AppError> {
     let manifest = located.registry.read(name)?.ok_or_else(|| InstallError::NotInstalled { name: name.to_owned() })?;
     let shown = printable(std::path::Path::new(name));
     if manifest.state != InstallationState::Installed {
@@ -64,8 +76,7 @@ pub fn refresh(
     let command = command(&manifest);
     let options = launch_options(&manifest)?;
     observer.note(&format!("recording a start of {command}"));
-    let recorder =
-        PlanRecorder { command: &command, options: &options, strategy: strategy(&manifest), make_cold: true };
+    let recorder = PlanRecorder { command: &command, options: &options, strategy: strategy(&manifest), make_cold };
     let recorded = record_as(&recorder, manifest.body.recording.exact)
         .map_err(|error| error.within(format!("cannot refresh `{shown}`")))?;
     for note in &recorded.notes {
@@ -74,13 +85,14 @@ pub fn refresh(
     let bytes = recorded.plan.to_bytes().context("cannot write the new plan")?;
     let mut outcome = RefreshOutcome {
         name: Stored::new(name),
+        scope: located.directories.scope,
         bytes: recorded.plan.steps.iter().filter_map(|step| step.pages).map(|pages| pages.length()).sum(),
         predicted_start_seconds: recorded.plan.summary.predicted_start.as_secs_f64(),
         places_written: false,
         afterwards: Vec::new(),
     };
     if needs_new_places(&manifest) {
-        let request = request(name, &located, manifest, bytes, replacer)?;
+        let request = request(name, located, manifest, bytes, replacer)?;
         let installed = install(&request, observer)?;
         outcome.places_written = true;
         outcome.afterwards = installed.places.into_iter().filter_map(|place| place.afterwards).collect();

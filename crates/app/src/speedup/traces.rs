@@ -76,5 +76,11 @@ fn name(place: &OutputTarget) -> String {
 fn trace(subject: &Subject<'_>, setup: &mut Setup) -> Result<Trace, Refusal> {
     let options = setup.launch_options(subject.launch).map_err(Refusal::Other)?;
     let command = setup.command(subject);
-    PlanRecorder { command: &command, options: &options, strategy: subject.strategy, make_cold: true }.trace()
+    PlanRecorder {
+        command: &command,
+        options: &options,
+        strategy: subject.strategy,
+        make_cold: crate::prefetch::MakeCold::Everything,
+    }
+    .trace()
 }

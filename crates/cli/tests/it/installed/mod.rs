@@ -1,5 +1,7 @@
 //! `coldstart prefetch install` and `coldstart installed`, in a home of its own.
 
+mod upkeep;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
