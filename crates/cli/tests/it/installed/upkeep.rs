@@ -15,7 +15,7 @@ use crate::text;
 
 impl Home {
     /// Installs this program under its name, with these options.
-    fn install_with(&self, program: &Path, options: &[&str]) {
+    pub(super) fn install_with(&self, program: &Path, options: &[&str]) {
         let program = program.to_str().unwrap();
         self.succeeds(&["prefetch", "record", "--as-is", "-o", "a.prefetch", "--", program]);
         let words = [&["prefetch", "install", "--user"], options, &["a.prefetch", "--", program]].concat();
@@ -23,7 +23,7 @@ impl Home {
     }
 
     /// The exit code and the JSON of a verb.
-    fn json(&self, words: &[&str]) -> (Option<i32>, Value) {
+    pub(super) fn json(&self, words: &[&str]) -> (Option<i32>, Value) {
         let output = self.run(&[words, &["--json"]].concat());
         let value = serde_json::from_slice(&output.stdout);
         (output.status.code(), value.unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr))))
@@ -41,14 +41,14 @@ impl Home {
     }
 
     /// Another program of this home, with a name of its own.
-    fn program(&self, name: &str) -> PathBuf {
+    pub(super) fn program(&self, name: &str) -> PathBuf {
         let path = self.at(name);
         copy_program(Path::new("/bin/true"), &path);
         path
     }
 
     /// Makes the plan of a program stale.
-    fn change(&self, program: &Path) {
+    pub(super) fn change(&self, program: &Path) {
         let mut bytes = fs::read(program).unwrap();
         bytes.push(0);
         fs::write(self.at("new"), bytes).unwrap();
@@ -90,7 +90,7 @@ fn plans_that_take_part_are_replayed_and_one_unit_serves_all() {
 
 #[test]
 fn a_removed_unit_is_told_and_comes_back_with_a_refresh() {
-    let home = Home::new();
+    let home = Home::alone();
     home.install_with(&home.program, &["--place", "wrapper", "--at-login"]);
     fs::remove_file(home.at(UNIT)).unwrap();
     let (code, report) = home.health();
@@ -129,7 +129,7 @@ fn what_is_left_out_of_a_replay_is_told_with_its_reason() {
         fs::write(path, edit(String::from_utf8_lossy(&bytes).into_owned())).unwrap();
     };
     edit("half", "manifest.json", &|text| text.replace("\"installed\"", "\"installing\"").into_bytes());
-    edit("damaged", "manifest.json", &|text| text[..text.len() / 2].as_bytes().to_vec());
+    edit("damaged", "manifest.json", &|text| text.as_bytes()[..text.len() / 2].to_vec());
     let plan = home.manifest("cut").with_file_name("plan.prefetch");
     let bytes = fs::read(&plan).unwrap();
     fs::write(plan, &bytes[..bytes.len() / 2]).unwrap();
@@ -161,7 +161,7 @@ fn what_is_left_out_of_a_replay_is_told_with_its_reason() {
 
 #[test]
 fn all_stale_installations_are_recorded_and_a_failure_stops_no_other() {
-    let home = Home::new();
+    let home = Home::alone();
     for name in ["b", "fails", "fresh", "z"] {
         home.install_with(&home.program(name), &["--place", "wrapper"]);
     }
@@ -192,7 +192,7 @@ fn all_stale_installations_are_recorded_and_a_failure_stops_no_other() {
 
 #[test]
 fn a_program_that_changes_its_own_files_is_recorded_once() {
-    let home = Home::new();
+    let home = Home::alone();
     let program = script(
         home.directory.path(),
         "restless",
@@ -212,7 +212,7 @@ fn a_program_that_changes_its_own_files_is_recorded_once() {
 
 #[test]
 fn a_busy_machine_is_waited_for_and_left_alone() {
-    let home = Home::new();
+    let home = Home::alone();
     home.install_with(&home.program, &["--place", "wrapper"]);
     home.change(&home.program);
     // Nobody knows how busy this machine is, so both answers are right; each leaves the plan as it says.
@@ -231,7 +231,7 @@ fn a_busy_machine_is_waited_for_and_left_alone() {
 /// A start that is ended in the middle leaves the old plan, and no process.
 #[test]
 fn a_signal_in_the_middle_of_a_refresh_leaves_the_old_plan() {
-    let home = Home::new();
+    let home = Home::alone();
     let body = "#!/bin/sh\nif [ -e \"$0.wait\" ]; then echo $$ >\"$0.started\"; sleep 600; fi\n";
     let slow = script(home.directory.path(), "slow", body, 0o755);
     home.install_with(&slow, &["--place", "wrapper"]);
@@ -370,10 +370,10 @@ fn version_of(package: &str) -> Option<String> {
 fn a_stale_plan_names_the_package_that_changed() {
     const LICENSE: &str = "/usr/share/common-licenses/GPL-3";
     let Some(base) = version_of("base-files").filter(|_| Path::new(LICENSE).exists()) else { return };
-    let home = Home::new();
-    let program = script(home.directory.path(), "script", &format!("#!/bin/sh\ncat {LICENSE}\n"), 0o755);
+    let home = Home::alone();
+    let program = script(home.directory.path(), "script", format!("#!/bin/sh\ncat {LICENSE}\n"), 0o755);
     // What is in memory already is not recorded.
-    home.succeeds(&["pagecache", "evict", LICENSE]);
+    home.succeeds(&["pagecache", "evict", "--sync", LICENSE]);
     home.install_with(&program, &["--place", "wrapper"]);
     let path = home.manifest("script").with_file_name("packages.json");
     let mut recorded: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
