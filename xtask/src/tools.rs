@@ -93,6 +93,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     // Installed plans are judged by those who read them.
     tool("desktop-file-validate", "desktop-file-utils"),
     tool("systemd-analyze", "systemd"),
+    tool("systemctl", "systemd"),
     tool("tclsh", "tcl"),
     tool("lua5.4", "lua5.4"),
     tool("python3", "python3"),

@@ -1,5 +1,7 @@
 //! How short memory, disk and processors are: pressure stall information (`Documentation/accounting/psi.rst`).
 
+use std::path::Path;
+
 use crate::text::{decimal, words};
 
 /// Stalls for lack of memory.
@@ -16,8 +18,8 @@ pub fn some_of_10_seconds(pressure: &[u8]) -> Option<f64> {
     (0.0..=100.0).contains(&share).then_some(share)
 }
 
-/// As [`some_of_10_seconds`], of this machine now: one of [`MEMORY`] and [`DISK`].
-pub fn now(file: &str) -> Option<f64> {
+/// As [`some_of_10_seconds`], of this machine now: [`MEMORY`] or [`DISK`].
+pub fn now(file: impl AsRef<Path>) -> Option<f64> {
     some_of_10_seconds(&std::fs::read(file).ok()?)
 }
 

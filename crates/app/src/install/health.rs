@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
+use coldstart_install::place::kind_of;
 use coldstart_install::{
     FileState, Found, Installation, InstallationState, Manifest, Registry, ReplacedState, Replacer, Scope, Stored,
 };
@@ -142,6 +143,14 @@ pub fn list(name: Option<&OsStr>, only_user: bool) -> Result<Listing, AppError> 
         }
         _ => Ok(Listing { installations }),
     }
+}
+
+/// Those with a place of this kind, as "login"; all for `None`.
+pub fn installations_with(listing: Listing, place: Option<&str>) -> Listing {
+    let has_it = |report: &InstallationReport| {
+        place.is_none_or(|kind| report.places.iter().any(|place| kind_of(&place.place) == kind.as_bytes()))
+    };
+    Listing { installations: listing.installations.into_iter().filter(has_it).collect() }
 }
 
 /// Examines an installation.

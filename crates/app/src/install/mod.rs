@@ -30,9 +30,11 @@ use crate::prefetch::{now, read_plan, view_plan};
 use crate::speedup::{FileChange, Launcher};
 
 pub use changed::{FellBack, FileReplacer, Guard, fall_back};
-pub use health::{Health, InstallationReport, Listing, PlaceReport, Remedy, StaleFile, list};
+pub use health::{Health, InstallationReport, Listing, PlaceReport, Remedy, StaleFile, installations_with, list};
 pub use packages::ChangedPackage;
+pub(crate) use refresh::refresh_located;
 pub use refresh::{RefreshOutcome, refresh};
+pub(crate) use registries::every_scope;
 pub use registries::{Located, locate, places_for};
 pub use undo::{RepairOutcome, Repairs, UndoOutcome, repair, uninstall};
 

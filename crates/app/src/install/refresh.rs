@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use coldstart_install::place::PlaceChoice;
-use coldstart_install::{InstallError, InstallationState, Manifest, Stored, update_changed_files, update_plan};
+use coldstart_install::{InstallError, InstallationState, Manifest, Scope, Stored, update_changed_files, update_plan};
 use coldstart_launch::{CommandLine, LaunchOptions, Readiness};
 use coldstart_prefetch::Strategy;
 use coldstart_profile::printable;
@@ -19,7 +19,7 @@ use super::{InstallRequest, PlanToInstall, install, packages_of};
 use crate::error::{AppError, HintExt};
 use crate::launching::{Launching, Waiting};
 use crate::observer::Observer;
-use crate::prefetch::{PlanRecorder, now, record_as};
+use crate::prefetch::{MakeCold, PlanRecorder, now, record_as};
 use crate::speedup::Launcher;
 
 /// An installation that was brought up to date.
@@ -27,6 +27,8 @@ use crate::speedup::Launcher;
 pub struct RefreshOutcome {
     /// The installation.
     pub name: Stored,
+    /// For whom it is.
+    pub scope: Scope,
     /// Bytes that the new plan reads.
     pub bytes: u64,
     /// Predicted duration of a cold start with it, in seconds; 0 if unknown.
@@ -46,7 +48,16 @@ pub struct RefreshOutcome {
 /// # Errors
 /// If nothing of this name is installed, it is half-made, or the program cannot be recorded. The old plan is then in use.
 pub fn refresh(name: &OsStr, only_user: bool, observer: &dyn Observer) -> Result<RefreshOutcome, AppError> {
-    let located = locate(name, only_user)?;
+    refresh_located(name, &locate(name, only_user)?, MakeCold::Everything, observer)
+}
+
+/// The same for an installation that was found already.
+pub(crate) fn refresh_located(
+    name: &OsStr,
+    located: &Located,
+    make_cold: MakeCold,
+    observer: &dyn Observer,
+) -> Result<RefreshOutcome, AppError> {
     let mut manifest =
         located.registry.read(name)?.ok_or_else(|| InstallError::NotInstalled { name: name.to_owned() })?;
     let shown = printable(std::path::Path::new(name));
@@ -64,6 +75,7 @@ pub fn refresh(name: &OsStr, only_user: bool, observer: &dyn Observer) -> Result
         .hint(|| format!("use `{}`", super::registries::command(name, "--refresh", located.directories.scope)))?;
     let mut outcome = RefreshOutcome {
         name: Stored::new(name),
+        scope: located.directories.scope,
         bytes: 0,
         predicted_start_seconds: 0.0,
         places_written: false,
@@ -86,8 +98,7 @@ pub fn refresh(name: &OsStr, only_user: bool, observer: &dyn Observer) -> Result
     let command = command(&manifest);
     let options = launch_options(&manifest)?;
     observer.note(&format!("recording a start of {command}"));
-    let recorder =
-        PlanRecorder { command: &command, options: &options, strategy: strategy(&manifest), make_cold: true };
+    let recorder = PlanRecorder { command: &command, options: &options, strategy: strategy(&manifest), make_cold };
     let recorded = record_as(&recorder, manifest.body.recording.exact)
         .map_err(|error| error.within(format!("cannot refresh `{shown}`")))?;
     for note in &recorded.notes {
@@ -97,7 +108,7 @@ pub fn refresh(name: &OsStr, only_user: bool, observer: &dyn Observer) -> Result
     outcome.bytes = recorded.plan.steps.iter().filter_map(|step| step.pages).map(|pages| pages.length()).sum();
     outcome.predicted_start_seconds = recorded.plan.summary.predicted_start.as_secs_f64();
     if needs_new_places(&manifest) {
-        let request = request(name, &located, manifest, bytes)?;
+        let request = request(name, located, manifest, bytes)?;
         let installed = install(&request, observer)?;
         outcome.places_written = true;
         outcome.afterwards = installed.places.into_iter().filter_map(|place| place.afterwards).collect();

@@ -21,7 +21,7 @@ pub fn places_for(for_user: bool) -> Result<Directories, AppError> {
 }
 
 /// All scopes that may hold installations, the one that is changed by default first. A user without directories has none.
-pub(super) fn every_scope(only_user: bool) -> Result<Vec<Directories>, AppError> {
+pub(crate) fn every_scope(only_user: bool) -> Result<Vec<Directories>, AppError> {
     let environment = Environment::of_process();
     let user = Directories::user(&environment);
     if only_user {
@@ -49,6 +49,15 @@ pub struct Located {
     pub registry: Registry,
 }
 
+impl Located {
+    /// All installations of a scope.
+    pub(crate) fn in_scope(scope: Scope, only_user: bool) -> Result<Self, AppError> {
+        let found = every_scope(only_user)?.into_iter().find(|directories| directories.scope == scope);
+        let directories = found.ok_or(InstallError::NoHome { variable: "HOME" })?;
+        Ok(Self { registry: Registry::new(&directories.registry), directories })
+    }
+}
+
 /// Finds an installation by its name.
 ///
 /// # Errors
@@ -64,7 +73,7 @@ pub fn locate(name: &OsStr, only_user: bool) -> Result<Located, AppError> {
 }
 
 /// How a command about an installation is typed by the user who may change it.
-pub(super) fn command(name: &OsStr, option: &str, scope: Scope) -> String {
+pub(crate) fn command(name: &OsStr, option: &str, scope: Scope) -> String {
     let is_root = geteuid().is_root();
     let command = crate::command::of_ours("installed", [name]);
     match (scope, is_root) {

@@ -22,7 +22,7 @@ use coldstart_tracefile::TraceFile;
 use coldstart_view::numbers::counted;
 use serde::Serialize;
 
-use super::recorder::{PlanRecorder, Planner, RecordedPlan, counted_are, notes_in_words};
+use super::recorder::{MakeCold, PlanRecorder, Planner, RecordedPlan, counted_are, notes_in_words};
 use crate::error::{AppError, HintExt};
 
 /// Traces a start and makes both plans. A program that cannot be traced is recorded without tracing.
@@ -115,10 +115,10 @@ impl<E: Into<AppError>> From<E> for Refusal {
 
 /// Traces one start, optionally from cold caches; also returns the time of the launch.
 pub(super) fn traced(recorder: &PlanRecorder<'_>) -> Result<(Trace, SystemTime), Refusal> {
-    if !recorder.make_cold {
+    if recorder.make_cold == MakeCold::Nothing {
         return start(recorder, StartState::AsIs);
     }
-    if may_drop_caches() {
+    if recorder.make_cold == MakeCold::Everything && may_drop_caches() {
         return start(recorder, StartState::Cold);
     }
     let (learned, _) = start(recorder, StartState::AsIs)?;
@@ -191,8 +191,7 @@ fn start_notes(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     if run.state == StartState::FilesEvicted {
         notes.push(
-            "dropping the system's caches requires root: the program's own files were evicted instead, and \
-             the order of pages inside files that it read without mapping them is unknown"
+            "the program's own files were evicted, not the system's caches, which requires root and slows others down: the order of pages inside files that it read without mapping them is unknown"
                 .to_owned(),
         );
     }

@@ -29,7 +29,7 @@ pub(crate) use exact::{BothPlans, Refusal};
 pub use exact::{ChoiceSummary, ForecastSummary, why};
 pub use merge::{FileVersions, MergeOptions, MergeOutcome, merge};
 pub(crate) use recorder::now;
-pub use recorder::{PlanRecorder, RecordedPlan};
+pub use recorder::{MakeCold, PlanRecorder, RecordedPlan};
 pub use replay::{ReplayOutcome, replay};
 
 /// The source of a plan, and its output.
@@ -105,8 +105,8 @@ impl RecordOptions {
             PlanSource::Trace(trace) => exact::record_from(trace, self.strategy),
             PlanSource::Start { command, launching, make_cold, exact } => {
                 let options = launching.options()?;
-                let recorder =
-                    PlanRecorder { command, options: &options, strategy: self.strategy, make_cold: *make_cold };
+                let make_cold = if *make_cold { MakeCold::Everything } else { MakeCold::Nothing };
+                let recorder = PlanRecorder { command, options: &options, strategy: self.strategy, make_cold };
                 record_as(&recorder, *exact)
             }
         }

@@ -27,8 +27,19 @@ pub struct PlanRecorder<'args> {
     pub options: &'args LaunchOptions,
     /// When to read; `None` for the predicted faster way.
     pub strategy: Option<Strategy>,
-    /// Make the caches cold before the recorded start.
-    pub make_cold: bool,
+    /// What is made cold before the recorded start.
+    pub make_cold: MakeCold,
+}
+
+/// What is made cold before a recorded start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MakeCold {
+    /// Nothing: the caches are as they are.
+    Nothing,
+    /// The program's own files, which a first start tells. What others have in memory stays there.
+    OwnFiles,
+    /// All caches of the system; without permission for that, the program's own files.
+    Everything,
 }
 
 /// A plan and its origin.
@@ -46,6 +57,10 @@ pub struct RecordedPlan {
     pub privileged: Vec<PathBuf>,
 }
 
+/// Said where not all caches were dropped.
+const OWN_FILES_ONLY: &str = "the program's own files were evicted, not the system's caches, which requires root and slows \
+                              others down: the order of pages inside a file is not known";
+
 impl PlanRecorder<'_> {
     /// Records a start, measures the device and a hot start, and plans.
     ///
@@ -53,7 +68,10 @@ impl PlanRecorder<'_> {
     /// If the program cannot be started or watched, or never becomes ready.
     pub fn record(&self) -> Result<RecordedPlan, AppError> {
         let mut notes = Vec::new();
-        let recording = if self.make_cold { self.record_cold(&mut notes)? } else { self.record_once()? };
+        let recording = match self.make_cold {
+            MakeCold::Nothing => self.record_once()?,
+            MakeCold::OwnFiles | MakeCold::Everything => self.record_cold(&mut notes)?,
+        };
         notes.extend(notes_in_words(&recording.notes));
         let privileged = recording.notes.privileged_files;
         let hot_start = self.hot_start()?;
@@ -78,15 +96,11 @@ impl PlanRecorder<'_> {
 
     /// Makes the caches cold in the best available way, and records.
     fn record_cold(&self, notes: &mut Vec<String>) -> Result<Recording, AppError> {
-        if may_drop_caches() {
+        if self.make_cold == MakeCold::Everything && may_drop_caches() {
             drop_caches().context("cannot drop the caches")?;
             return self.record_once();
         }
-        notes.push(
-            "dropping the system's caches requires root: the program's own files were evicted instead, and \
-             the order of pages inside a file is not known"
-                .to_owned(),
-        );
+        notes.push(OWN_FILES_ONLY.to_owned());
         let learned = self.record_once()?;
         for file in learned.working_set.files.iter().filter(|file| file.kind != FileKind::BlockDevice) {
             // Errors are ignored: pages that remain in memory are missing from the plan and cost nothing at this start.

@@ -77,8 +77,12 @@ impl PrefetchFix<'_> {
     /// Records again, as the other fixes have changed what there is to read.
     fn recorded_inside(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<RecordedPlan, AppError> {
         let options = setup.launch_options(subject.launch)?;
-        let recorder =
-            PlanRecorder { command: subject.program, options: &options, strategy: subject.strategy, make_cold: true };
+        let recorder = PlanRecorder {
+            command: subject.program,
+            options: &options,
+            strategy: subject.strategy,
+            make_cold: crate::prefetch::MakeCold::Everything,
+        };
         match self.pages {
             Pages::Cached => recorder.record(),
             Pages::Used => {

@@ -64,7 +64,12 @@ impl<'args> Subject<'args> {
             Some(interrupt) => interrupt.clone(),
             None => Interrupt::listen()?,
         };
-        let recorder = PlanRecorder { command: program, options: launch, strategy, make_cold: true };
+        let recorder = PlanRecorder {
+            command: program,
+            options: launch,
+            strategy,
+            make_cold: crate::prefetch::MakeCold::Everything,
+        };
         let BothPlans { cached, exact, trace } = recorder.record_both()?;
         Ok(Self {
             program,

@@ -104,7 +104,13 @@ fn link_to(name: &OsStr) -> String {
 fn trace(subject: &Subject<'_>, setup: &mut Setup) -> Result<Trace, Refusal> {
     let options = setup.launch_options(subject.launch).map_err(Refusal::Other)?;
     let command = setup.command(subject);
-    PlanRecorder { command: &command, options: &options, strategy: subject.strategy, make_cold: true }.trace()
+    PlanRecorder {
+        command: &command,
+        options: &options,
+        strategy: subject.strategy,
+        make_cold: crate::prefetch::MakeCold::Everything,
+    }
+    .trace()
 }
 
 #[cfg(test)]

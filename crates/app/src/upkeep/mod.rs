@@ -1,12 +1,13 @@
-//! Keeping plans up to date: replayed after login, refreshed after upgrades, both only while the machine is idle.
+//! Keeping plans up to date and in memory: replayed after login, refreshed after upgrades.
+//!
+//! The units that do so are places of an installation, in `coldstart_install::place`.
 
+mod conditions;
 mod idle;
+mod refresh_all;
 mod replay_all;
-mod units;
 
-pub use idle::{IdleWait, wait_until_idle};
-pub use replay_all::{Conditions, PlanReplay, ReplayAll, Skipped, replay_all};
-pub use units::{
-    APT_HOOK, APT_HOOK_NAME, DPKG_TRIGGERS, LOGIN_SERVICE_NAME, REFRESH_PATH_NAME, REFRESH_SERVICE_NAME, UnitError,
-    login_service, refresh_path, refresh_service,
-};
+pub use conditions::{Conditions, Skipped};
+pub use idle::IdleWait;
+pub use refresh_all::{LeftAsIs, RefreshAll, RefreshAllOptions, WhyLeft, refresh_all, wait_until_idle};
+pub use replay_all::{InstallationReplay, ReplayAll, ReplayAllOptions, replay_all};

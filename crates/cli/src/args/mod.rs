@@ -18,6 +18,7 @@ pub(crate) mod pagecache;
 pub(crate) mod prefetch;
 pub(crate) mod resolve;
 pub(crate) mod rewriting;
+mod span;
 pub(crate) mod speedup;
 pub(crate) mod status;
 pub(crate) mod trace;

@@ -10,6 +10,7 @@ use super::installing::InstallArgs;
 use super::launching::{LaunchingArgs, ProgramArgs};
 use super::output::ForceArgs;
 use super::prefetch::PlanningArgs;
+use super::span::span;
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -98,21 +99,6 @@ impl From<FixChoice> for FixKind {
     }
 }
 
-/// A time: `90`, `90s`, `10m`, `1h`.
-fn span(text: &str) -> Result<Duration, String> {
-    let refused = || format!("`{text}` is not a time above 0, such as 90s, 10m or 1h");
-    let (number, unit) = match text.char_indices().next_back() {
-        Some((at, 's')) => (&text[..at], 1.0),
-        Some((at, 'm')) => (&text[..at], 60.0),
-        Some((at, 'h')) => (&text[..at], 3600.0),
-        _ => (text, 1.0),
-    };
-    let seconds = number.parse::<f64>().map_err(|_| refused())? * unit;
-    // A year is more than anybody waits, and less than overflows a clock.
-    let in_reach = |span: &Duration| !span.is_zero() && span.as_secs() < 366 * 24 * 3600;
-    Duration::try_from_secs_f64(seconds).ok().filter(in_reach).ok_or_else(refused)
-}
-
 const HELP: &str = "\
 Records cold starts, tries each fix that fits alone and those that pay together, proves that the program does the same with \
 them, and measures the best against the plain start in alternating order. Fixes that change files are tried in a private view \
@@ -123,18 +109,3 @@ Examples:
   coldstart speedup --check 'test -s letter.pdf' --html story.html -- soffice --headless --convert-to pdf letter.odt
   coldstart speedup --install -- soffice --headless --convert-to pdf letter.odt
   coldstart speedup --fixes prefetch --ready port:8080 --budget 5m -- ./server";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(span("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(span("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(span("2h"), Ok(Duration::from_secs(7200)));
-        for text in ["", "0", "0s", "-1", "m", "ten", "1d", "nan", "inf", "1e300h", "\u{e9}"] {
-            assert!(span(text).unwrap_err().contains(text), "{text}");
-        }
-    }
-}

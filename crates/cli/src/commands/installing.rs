@@ -43,7 +43,7 @@ pub(crate) fn request(
         plan: Some(plan),
         launcher: Launcher::installed()?,
         places: parse_places(&args.places)?,
-        also: Vec::new(),
+        also: parse_places(&args.also())?,
         directories: places_for(args.user)?,
         recording,
         working_directory: std::env::current_dir()?,

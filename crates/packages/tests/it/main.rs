@@ -7,3 +7,4 @@ mod life;
 mod owners;
 mod refused;
 mod system;
+mod trigger;

@@ -133,7 +133,12 @@ fn a_plan_recorded_with_packed_copies_brings_their_pages_and_stays_valid_in_plac
         evict(file, EvictOptions { write_first: true }).unwrap();
     }
     let command = CommandLine { program: scene.program.clone().into(), arguments: Vec::new() };
-    let recorder = PlanRecorder { command: &command, options: &options, strategy: None, make_cold: false };
+    let recorder = PlanRecorder {
+        command: &command,
+        options: &options,
+        strategy: None,
+        make_cold: crate::prefetch::MakeCold::Nothing,
+    };
     let plan = recorder.record().unwrap();
     let used = plan.working_set.files.iter().find(|file| file.path == scene.library).expect("under its own name");
     assert_eq!(used.identity, FileIdentity::from_stat(copy.len() as i64, copy.mtime(), copy.mtime_nsec()));

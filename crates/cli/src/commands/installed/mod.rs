@@ -1,14 +1,15 @@
 //! `coldstart installed`: list, refresh, undo and repair installations.
 
+mod upkeep;
 mod words;
 
 pub(crate) use words::undone;
 
 use std::ffi::OsStr;
 
-use coldstart_app::install::{Health, LIST_SCHEMA, fall_back, list, refresh, repair, uninstall};
+use coldstart_app::install::{Health, LIST_SCHEMA, fall_back, installations_with, list, refresh, repair, uninstall};
 
-use crate::args::installed::InstalledArgs;
+use crate::args::installed::{InstalledArgs, PlaceKind};
 use crate::commands::observer::Terminal;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -17,7 +18,12 @@ use crate::output::{self, json};
 pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, CliError> {
     match &args.name {
         _ if args.fall_back => run_fall_back(args),
-        Some(name) if args.refresh => run_refresh(args, name),
+        _ if args.replay => upkeep::run_replay(args),
+        None if args.refresh => upkeep::run_refresh_all(args),
+        Some(name) if args.refresh => match upkeep::wait_if_asked(args)? {
+            upkeep::Waited::GoOn(_interrupt) => run_refresh(args, name),
+            upkeep::Waited::End(exit) => Ok(exit),
+        },
         Some(name) if args.uninstall => run_uninstall(args, name),
         name if args.repair => run_repair(args, name.as_deref()),
         name => run_list(args, name.as_deref()),
@@ -25,7 +31,7 @@ pub(crate) fn run(args: &InstalledArgs) -> Result<Exit, CliError> {
 }
 
 fn run_list(args: &InstalledArgs, name: Option<&OsStr>) -> Result<Exit, CliError> {
-    let listing = list(name, args.user)?;
+    let listing = installations_with(list(name, args.user)?, args.place.map(PlaceKind::word));
     match args.json {
         true => json::print(LIST_SCHEMA, &listing)?,
         false if name.is_some() => output::print(&words::details(&listing))?,

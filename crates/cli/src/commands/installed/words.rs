@@ -28,7 +28,7 @@ fn scope(scope: Scope) -> &'static str {
     }
 }
 
-fn shown(path: &Stored) -> String {
+pub(super) fn shown(path: &Stored) -> String {
     printable(path.path())
 }
 
@@ -97,7 +97,9 @@ fn one(report: &InstallationReport) -> String {
         text.push_str(&list("why", &escaped(reason)));
     }
     for file in report.stale_files.iter().take(10) {
-        text.push_str(&list("changed", &format!("{}: {}", shown(&file.path), escaped(&file.reason))));
+        let package = file.package.as_ref().map(|package| format!(" ({})", escaped(&package.to_string())));
+        let package = package.unwrap_or_default();
+        text.push_str(&list("changed", &format!("{}: {}{package}", shown(&file.path), escaped(&file.reason))));
     }
     text + &list("next", &escaped(report.next_step.as_deref().unwrap_or_default()))
 }

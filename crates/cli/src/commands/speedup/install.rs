@@ -21,11 +21,11 @@ use crate::output::{self, json};
 
 /// Refuses options that contradict one another, before anything is started.
 pub(super) fn check(args: &SpeedupArgs) -> Result<(), CliError> {
-    let places = &args.installing;
-    let names_places = !places.places.is_empty() || places.name.is_some() || places.user;
-    if names_places && !args.install && !args.uninstall {
-        return Err(anyhow!("--place, --name and --user say where to install, but --install is not given"))
-            .hint(|| "add --install, or leave them out");
+    if args.installing.is_given() && !args.install && !args.uninstall {
+        return Err(anyhow!(
+            "--place, --at-login, --after-upgrades, --name and --user say where to install, but --install is not given"
+        ))
+        .hint(|| "add --install, or leave them out");
     }
     if args.install {
         let name = installation_name(args, &command_line(&args.program));

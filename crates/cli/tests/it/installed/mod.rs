@@ -1,10 +1,13 @@
 //! `coldstart prefetch install` and `coldstart installed`, in a home of its own.
 
+mod service_manager;
+mod upkeep;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use coldstart_testing::copy_program;
+use coldstart_testing::{Turn, copy_program};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -13,14 +16,25 @@ use crate::text;
 struct Home {
     directory: TempDir,
     program: PathBuf,
+    _turn: Turn,
 }
 
 impl Home {
+    /// For tests that neither make caches cold nor look at them.
     fn new() -> Self {
+        Self::with(Turn::shared("page-cache"))
+    }
+
+    /// For tests that do.
+    fn alone() -> Self {
+        Self::with(Turn::alone("page-cache"))
+    }
+
+    fn with(turn: Turn) -> Self {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let program = directory.path().join("my app");
         copy_program(Path::new("/bin/true"), &program);
-        Self { directory, program }
+        Self { directory, program, _turn: turn }
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -80,7 +94,7 @@ fn a_plan_is_installed_used_listed_and_undone() {
 
 #[test]
 fn a_changed_file_makes_it_stale_until_it_is_refreshed() {
-    let home = Home::new();
+    let home = Home::alone();
     home.install();
     let mut bytes = fs::read(&home.program).unwrap();
     bytes.push(0);
