@@ -222,6 +222,13 @@ fn draft(
     };
     if plan.is_some() {
         *planned = plan_places(&subject, &request.places, &request.also, notes)?;
+    } else {
+        // The others start the program with a plan.
+        let asked: Vec<PlaceChoice> =
+            request.places.iter().chain(&request.also).filter(|place| !place.needs_plan()).cloned().collect();
+        if !asked.is_empty() {
+            *planned = plan_places(&subject, &asked, &[], notes)?;
+        }
     }
     let stored = |words: &[OsString]| words.iter().cloned().map(Stored::new).collect();
     let now = now();

@@ -1,6 +1,7 @@
 //! The best fixes, installed: files replaced, a plan recorded with them in place, and the program compared once more.
 
 use coldstart_install::Scope;
+use coldstart_install::place::PlaceChoice;
 use coldstart_launch::{CommandLine, LaunchOptions};
 
 use super::fix::FixKind;
@@ -55,13 +56,15 @@ pub fn install_best(
     request.changes.clone_from(&step.changes);
     if !step.kinds.contains(&FixKind::Prefetch) {
         request.plan = None;
-        if !request.places.is_empty() {
-            observer.note(
-                "a plan does not pay here, so the places are left as they are: the changed files serve every start",
-            );
+        if request.places.iter().chain(&request.also).any(PlaceChoice::needs_plan) {
+            observer.note("no plan is installed, as none pays here: the changed files serve every start");
         }
     }
     let mut outcome = install(&request, observer)?;
+    let is_kept_up = request.places.iter().chain(&request.also).any(|place| !place.needs_plan());
+    if !step.changes.is_empty() && request.directories.scope == Scope::System && !is_kept_up {
+        observer.note("after an upgrade the originals are in place until `coldstart installed --refresh`; --after-upgrades does that");
+    }
     let only_user = request.directories.scope == Scope::User;
     let undo = |error: AppError| match uninstall(outcome.name.word(), only_user, false) {
         Ok(_) => error.within("nothing was installed".to_owned()),

@@ -57,6 +57,10 @@ pub(crate) struct SpeedupArgs {
     #[arg(long, conflicts_with = "uninstall")]
     pub(crate) install: bool,
 
+    /// With --install: also install the best fixes if no gain is shown here, for example for machines with slower disks
+    #[arg(long, requires = "install")]
+    pub(crate) anyway: bool,
+
     /// Undo the installation of this program; nothing is measured
     #[arg(long)]
     pub(crate) uninstall: bool,

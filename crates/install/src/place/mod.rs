@@ -170,6 +170,11 @@ impl PlaceChoice {
         }
     }
 
+    /// Whether it starts the program with a plan, or reads one.
+    pub fn needs_plan(&self) -> bool {
+        !matches!(self, Self::Upgrades(_))
+    }
+
     fn place(&self) -> &dyn Place {
         match self {
             Self::Wrapper(place) => place,

@@ -63,20 +63,21 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     let story = speedup(&options, &Terminal, &mut Progress::default())?;
     // An output that fails now, for example without room, must not take the report with it.
     let paged = page_place.as_ref().map_or(Ok(()), |place| page::write(place, &options.program.to_string(), &story));
-    let installed = match args.install && story.succeeded() {
+    let is_worth_it = story.succeeded() || args.anyway && story.fixes.iter().any(|fix| fix.proven);
+    if !args.json {
+        output::print(&story::in_words(&story, args.install && is_worth_it))?;
+    }
+    let installed = match args.install && is_worth_it {
         true => Some(install::install(args, &options, &story)?),
         false => None,
     };
-    if args.json {
-        json::print(SCHEMA, &WithInstallation { story: &story, installed: installed.as_ref() })?;
-    } else {
-        output::print(&story::in_words(&story, args.install))?;
-        if let Some(installed) = &installed {
-            output::print(&in_words(installed))?;
-        }
+    match &installed {
+        _ if args.json => json::print(SCHEMA, &WithInstallation { story: &story, installed: installed.as_ref() })?,
+        Some(installed) => output::print(&in_words(installed))?,
+        None => {}
     }
     paged?;
-    Ok(if story.succeeded() { Exit::Done } else { Exit::No })
+    Ok(if story.succeeded() || installed.is_some() { Exit::Done } else { Exit::No })
 }
 
 /// The story, and what was installed with `--install`.

@@ -139,8 +139,10 @@ fn fix_in_words(story: &Story, command: usize, fix: &Step, installs: bool) -> St
         text.push_str(&wrapped(&format!("could not be checked: {}", fix.unchecked.join("; ")), 0));
     }
     let faster = story.comparison(command, story.cold).is_some_and(|found| found.verdict == Verdict::Faster);
-    if faster && fix.proven && installs {
-        // The installation is told after this.
+    if fix.proven && installs {
+        if !faster {
+            text.push_str(&wrapped("no gain shown on this device; installed anyway, as asked for", 0));
+        }
     } else if faster && fix.proven {
         // Not wrapped, so that it can be copied.
         let what = if fix.cost.changed_files > 0 { "make the changes with" } else { "run from now on" };

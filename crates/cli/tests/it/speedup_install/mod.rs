@@ -50,7 +50,19 @@ impl Scene {
 
     fn install(&self, fixes: &str) -> Output {
         let program = self.program.to_str().unwrap();
-        self.ours(&["speedup", "--install", "--user", "--runs", "4", "--fixes", fixes, "--json", "--", program])
+        self.ours(&[
+            "speedup",
+            "--install",
+            "--anyway",
+            "--user",
+            "--runs",
+            "2",
+            "--fixes",
+            fixes,
+            "--json",
+            "--",
+            program,
+        ])
     }
 
     /// The manifest of the only installation.
@@ -177,7 +189,20 @@ fn an_installation_that_changes_the_program_is_undone() {
     let kept = scene.program.with_file_name(".searching.coldstart-original");
     let check = format!("test ! -e '{}'", kept.display());
     let program = scene.program.to_str().unwrap();
-    let words = ["speedup", "--install", "--user", "--runs", "4", "--fixes", "bind", "--check", &check, "--", program];
+    let words = [
+        "speedup",
+        "--install",
+        "--anyway",
+        "--user",
+        "--runs",
+        "2",
+        "--fixes",
+        "bind",
+        "--check",
+        &check,
+        "--",
+        program,
+    ];
     let refused = scene.ours(&words);
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
     let told = text(&refused.stderr);
