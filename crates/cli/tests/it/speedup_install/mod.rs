@@ -70,6 +70,14 @@ impl Scene {
         self.directory.path().join("home/.local/share/coldstart/installed/searching/manifest.json")
     }
 
+    /// The program is the original, with nothing of ours beside it, and nothing is installed.
+    #[track_caller]
+    fn is_as_before(&self, original: &[u8]) {
+        assert_eq!(fs::read(&self.program).unwrap(), original);
+        assert_eq!(self.names_beside_the_program(), ["empty", "lib", "searching"]);
+        assert!(!self.manifest().parent().unwrap().exists());
+    }
+
     fn names_beside_the_program(&self) -> Vec<String> {
         let entries = fs::read_dir(self.program.parent().unwrap()).unwrap();
         let mut names: Vec<_> = entries.map(|entry| text(entry.unwrap().file_name().as_encoded_bytes())).collect();
@@ -137,9 +145,7 @@ fn a_bound_program_is_installed_in_place_and_undone() {
     assert_eq!(leads_to.canonicalize().unwrap(), other.canonicalize().unwrap());
 
     succeeded(&scene.ours(&["speedup", "--uninstall", "--user", "--", program]));
-    assert_eq!(fs::read(&scene.program).unwrap(), original);
-    assert_eq!(scene.names_beside_the_program(), ["empty", "lib", "searching"]);
-    assert!(!scene.manifest().parent().unwrap().exists());
+    scene.is_as_before(&original);
 }
 
 /// All links below a directory.
@@ -172,8 +178,7 @@ fn an_interrupted_replacement_is_repaired() {
         let listed = scene.ours(&["installed", "--user"]);
         assert!(text(&listed.stdout).contains("broken"), "{}", text(&listed.stdout));
         succeeded(&scene.ours(&["installed", "--repair", "--user"]));
-        assert_eq!(fs::read(&scene.program).unwrap(), original, "{state}");
-        assert_eq!(scene.names_beside_the_program(), ["empty", "lib", "searching"], "{state}");
+        scene.is_as_before(&original);
         assert!(succeeded(&scene.ours(&["installed", "--user"])).contains("nothing is installed"));
     }
 }
@@ -207,7 +212,5 @@ fn an_installation_that_changes_the_program_is_undone() {
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
     let told = text(&refused.stderr);
     assert!(told.contains("nothing was installed") && told.contains("does not do what it did"), "{told}");
-    assert_eq!(fs::read(&scene.program).unwrap(), original);
-    assert_eq!(scene.names_beside_the_program(), ["empty", "lib", "searching"]);
-    assert!(!scene.manifest().exists());
+    scene.is_as_before(&original);
 }
