@@ -2,9 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 
-use coldstart_install::place::kind_of;
 use coldstart_install::{
     FileState, Found, Installation, InstallationState, Manifest, Registry, ReplacedState, Replacer, Scope, Stored,
+    kind_of_place,
 };
 use coldstart_prefetch::{TargetOutcome, check_targets};
 use coldstart_profile::plan::PlanView;
@@ -145,7 +145,7 @@ pub fn list(name: Option<&OsStr>, only_user: bool, replacer: &dyn Replacer) -> R
 /// Those with a place of this kind, as "login"; all for `None`.
 pub fn installations_with(listing: Listing, place: Option<&str>) -> Listing {
     let has_it = |report: &InstallationReport| {
-        place.is_none_or(|kind| report.places.iter().any(|place| kind_of(&place.place) == kind.as_bytes()))
+        place.is_none_or(|kind| report.places.iter().any(|place| kind_of_place(&place.place) == kind.as_bytes()))
     };
     Listing { installations: listing.installations.into_iter().filter(has_it).collect() }
 }
