@@ -226,7 +226,10 @@ impl Judge<'_> {
         self.report.fixes = body.fixes.iter().map(|fix| fix.fix.clone()).collect();
         let states = |place: &coldstart_install::PlaceRecord| PlaceReport {
             place: place.place.clone(),
-            files: place.files.iter().map(|file| (file.path.clone(), file.state())).collect(),
+            files: {
+                let own = place.files.iter().map(|file| (file.path.clone(), file.state()));
+                own.chain(place.shared.iter().map(|file| (file.path.clone(), file.state()))).collect()
+            },
         };
         self.report.places = body.places.iter().map(states).collect();
         match manifest.state {
