@@ -75,17 +75,16 @@ fn figures_of_true(rounds: &[Value]) -> Result<Vec<Figure>> {
     for (name, command) in LAUNCHERS {
         let what = format!("`true`, {name}, hot");
         figures.push(Figure::of_times(what, Unit::Milliseconds, Asked::Nothing, &times(command)));
-        let cost = |round: &[Vec<f64>; 3]| Some(mean(&round[command])? - mean(&round[PLAIN])?);
-        let costs: Vec<f64> = rounds.iter().filter_map(cost).collect();
-        figures.push(Figure::of_estimate(
-            format!("`true`, {name} − plain, means by round"),
-            Unit::Milliseconds,
-            Asked::AtMost(1.5e-3),
-            mean_estimate(&costs),
-            costs.len(),
-        ));
+        figures.push(cost(format!("`true`, {name} − plain, means by round"), &rounds, command));
     }
     Ok(figures)
+}
+
+/// What a command of a round takes more than the first one.
+pub(super) fn cost(what: String, rounds: &[[Vec<f64>; 3]], command: usize) -> Figure {
+    let cost = |round: &[Vec<f64>; 3]| Some(mean(&round[command])? - mean(&round[PLAIN])?);
+    let costs: Vec<f64> = rounds.iter().filter_map(cost).collect();
+    Figure::of_estimate(what, Unit::Milliseconds, Asked::AtMost(1.5e-3), mean_estimate(&costs), costs.len())
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use anyhow::{Result, ensure};
 use fs_err as fs;
 use serde_json::Value;
 
-use super::figure::{Asked, Figure, Unit};
+use super::figure::Figure;
 use super::hyperfine;
+use super::launcher_hot::cost;
 use super::record::Record;
 use super::runner::words;
-use super::statistics::{mean, mean_estimate};
 use super::workshop::{Workshop, text};
 
 /// Files of the plan: as many as a large program opens.
@@ -56,19 +56,8 @@ pub(super) fn figures(record: &Record) -> Result<Vec<Figure>> {
 
 fn figures_of(rounds: &[Value]) -> Result<Vec<Figure>> {
     let rounds: Vec<[Vec<f64>; 3]> = rounds.iter().map(hyperfine::times).collect::<Result<_>>()?;
-    let mut figures = Vec::new();
-    for (command, name) in NAMES.iter().enumerate().skip(1) {
-        let cost = |round: &[Vec<f64>; 3]| Some(mean(&round[command])? - mean(&round[0])?);
-        let costs: Vec<f64> = rounds.iter().filter_map(cost).collect();
-        figures.push(Figure::of_estimate(
-            format!("`true`, stale plan over exec, by {name}, means by round"),
-            Unit::Milliseconds,
-            Asked::AtMost(1.5e-3),
-            mean_estimate(&costs),
-            costs.len(),
-        ));
-    }
-    Ok(figures)
+    let what = |name| format!("`true`, stale plan over exec, by {name}, means by round");
+    Ok(NAMES.iter().enumerate().skip(1).map(|(command, name)| cost(what(name), &rounds, command)).collect())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use coldstart_testing::{as_unprivileged, copy_program, eventually, is_root, is_there, script, skip, succeed};
 use serde_json::Value;
@@ -45,6 +45,15 @@ impl Home {
         let path = self.at(name);
         copy_program(Path::new("/bin/true"), &path);
         path
+    }
+
+    /// Runs coldstart after these commands for the shell, in a mount namespace of its own.
+    fn under(&self, mounts: &str, variables: &[(&str, &str)], words: &[&str]) -> Output {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", &format!("set -e\n{mounts}\nexec \"$0\" \"$@\"")]);
+        command.arg(env!("CARGO_BIN_EXE_coldstart")).args(words).envs(variables.iter().copied());
+        command.env("HOME", self.directory.path()).env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME");
+        command.output().unwrap()
     }
 
     /// Makes the plan of a program stale.
@@ -439,12 +448,8 @@ fn an_upgrade_during_a_refresh_is_noticed() {
         if is_hit {
             fs::write(home.at("hit.armed"), "").unwrap();
         }
-        let inside = "mount --bind \"$HOME/dpkg\" /var/lib/dpkg && exec \"$0\" installed --user --refresh --json";
-        let mut command = Command::new("unshare");
-        command
-            .args(["--mount", "sh", "-c", inside, env!("CARGO_BIN_EXE_coldstart")])
-            .env("HOME", home.directory.path());
-        let output = command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME").output().unwrap();
+        let mounts = "mount --bind \"$HOME/dpkg\" /var/lib/dpkg";
+        let output = home.under(mounts, &[], &["installed", "--user", "--refresh", "--json"]);
         let said = text(&output.stderr);
         let outcome: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
         assert_eq!((output.status.code(), home.at("hit.armed").exists()), (Some(0), false), "{outcome:#}\n{said}");
@@ -485,13 +490,11 @@ fn a_battery_and_a_lack_of_memory_skip_plans_and_say_so() {
         if pressure == "short" && !has_pressure {
             continue;
         }
-        let inside = "set -e; mount --bind \"$HOME/$1\" /sys/class/power_supply; mount --bind \"$HOME/$3\" /proc/meminfo\n\
-                      if [ -e /proc/pressure/memory ]; then mount --bind \"$HOME/$2\" /proc/pressure/memory; fi\n\
-                      exec \"$0\" installed --user --replay --json";
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", inside, env!("CARGO_BIN_EXE_coldstart"), supplies, pressure, memory]);
-        command.env("HOME", home.directory.path()).env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME");
-        let output = command.output().unwrap();
+        let mounts = "mount --bind \"$HOME/$SUPPLIES\" /sys/class/power_supply\n\
+                      mount --bind \"$HOME/$MEMORY\" /proc/meminfo\n\
+                      [ ! -e /proc/pressure/memory ] || mount --bind \"$HOME/$PRESSURE\" /proc/pressure/memory";
+        let variables = [("SUPPLIES", supplies), ("MEMORY", memory), ("PRESSURE", pressure)];
+        let output = home.under(mounts, &variables, &["installed", "--user", "--replay", "--json"]);
         let outcome: Value =
             serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
         let skipped = outcome["installations"][0]["skipped"]["reason"].as_str();
