@@ -42,6 +42,7 @@ mod same_against_same;
 mod search;
 mod selective;
 mod session;
+mod stale_plan;
 mod start;
 mod starts_at_once;
 mod statistics;

@@ -33,7 +33,7 @@ pub use error::InstallError;
 pub use file::{Before, FileState, PlannedFile, WrittenFile};
 pub use manifest::{
     ChangedFile, FixInUse, InstallationState, LauncherRecord, Manifest, NewManifest, PlaceRecord, ProgramRecord,
-    RecordingFacts, SCHEMA, Source,
+    RecordingFacts, SCHEMA, Source, kind_of_place,
 };
 pub use plan_packages::{PACKAGES_SCHEMA, PackageFiles, PlanPackages};
 pub use registry::{Found, Installation, MANIFEST, PACKAGES, PLAN, Registry, STARTER};

@@ -1,12 +1,12 @@
 //! The record of an installation, as it is on disk. Format: `docs/formats/installed.md`.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::InstallError;
 use crate::file::{FileState, WrittenFile, read_regular, sha256};
-use crate::place;
 use crate::shared::{self, SharedFile};
 use crate::stored::Stored;
 
@@ -217,7 +217,7 @@ impl Manifest {
 
     /// Whether it is installed at a place of this kind: "login".
     pub fn has_place(&self, kind: &str) -> bool {
-        self.body.places.iter().any(|record| place::kind_of(&record.place) == kind.as_bytes())
+        self.body.places.iter().any(|record| kind_of_place(&record.place) == kind.as_bytes())
     }
 
     /// Whether every place is there, perhaps edited, and could be written in the same way again.
@@ -230,6 +230,11 @@ impl Manifest {
                     && place.starts.as_ref().is_none_or(|program| program.path().is_file())
             })
     }
+}
+
+/// The kind of a place by its words: `unit` of `unit=a.service`.
+pub fn kind_of_place(words: &Stored) -> &[u8] {
+    words.word().as_bytes().split(|byte| *byte == b'=').next().unwrap_or_default()
 }
 
 impl Source {

@@ -12,6 +12,7 @@ use super::measurement::{Measurement, State};
 use super::program::LIBREOFFICE;
 use super::record::Record;
 use super::runner::words;
+use super::stale_plan;
 use super::start::{PLAIN, PLANNED, PLANNED_SMALL, measure_starts, planned, prepare_plan};
 use super::statistics::{mean, mean_estimate};
 use super::workshop::{Workshop, text};
@@ -40,7 +41,7 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     let runs = record.runs.saturating_mul(STARTS_PER_RUN);
     let rounds: Result<Vec<_>> = (0..ROUNDS).map(|_| workshop.hyperfine(runs, 10, &commands)).collect();
     record.add("true_rounds", rounds?.into());
-    Ok(())
+    stale_plan::measure(workshop, record, runs)
 }
 
 /// The ways of starting with a plan, as they are called in the table.
@@ -49,6 +50,7 @@ const LAUNCHERS: [(&str, usize); 2] = [("with plan", PLANNED), ("with plan by `c
 pub(super) fn figures(record: &Record) -> Result<Vec<Figure>> {
     let mut figures = figures_of_libreoffice(&Measurement::from_json(record.part("measurement")?)?);
     figures.extend(figures_of_true(record.list("true_rounds")?)?);
+    figures.extend(stale_plan::figures(record)?);
     Ok(figures)
 }
 
@@ -73,17 +75,16 @@ fn figures_of_true(rounds: &[Value]) -> Result<Vec<Figure>> {
     for (name, command) in LAUNCHERS {
         let what = format!("`true`, {name}, hot");
         figures.push(Figure::of_times(what, Unit::Milliseconds, Asked::Nothing, &times(command)));
-        let cost = |round: &[Vec<f64>; 3]| Some(mean(&round[command])? - mean(&round[PLAIN])?);
-        let costs: Vec<f64> = rounds.iter().filter_map(cost).collect();
-        figures.push(Figure::of_estimate(
-            format!("`true`, {name} − plain, means by round"),
-            Unit::Milliseconds,
-            Asked::AtMost(1.5e-3),
-            mean_estimate(&costs),
-            costs.len(),
-        ));
+        figures.push(cost(format!("`true`, {name} − plain, means by round"), &rounds, command));
     }
     Ok(figures)
+}
+
+/// What a command of a round takes more than the first one.
+pub(super) fn cost(what: String, rounds: &[[Vec<f64>; 3]], command: usize) -> Figure {
+    let cost = |round: &[Vec<f64>; 3]| Some(mean(&round[command])? - mean(&round[PLAIN])?);
+    let costs: Vec<f64> = rounds.iter().filter_map(cost).collect();
+    Figure::of_estimate(what, Unit::Milliseconds, Asked::AtMost(1.5e-3), mean_estimate(&costs), costs.len())
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 
-use coldstart_install::place::kind_of;
 use coldstart_install::{
     FileState, Found, Installation, InstallationState, Manifest, Registry, ReplacedState, Replacer, Scope, Stored,
+    kind_of_place,
 };
 use coldstart_prefetch::{TargetOutcome, check_targets};
 use coldstart_profile::plan::PlanView;
@@ -148,7 +148,7 @@ pub fn list(name: Option<&OsStr>, only_user: bool) -> Result<Listing, AppError> 
 /// Those with a place of this kind, as "login"; all for `None`.
 pub fn installations_with(listing: Listing, place: Option<&str>) -> Listing {
     let has_it = |report: &InstallationReport| {
-        place.is_none_or(|kind| report.places.iter().any(|place| kind_of(&place.place) == kind.as_bytes()))
+        place.is_none_or(|kind| report.places.iter().any(|place| kind_of_place(&place.place) == kind.as_bytes()))
     };
     Listing { installations: listing.installations.into_iter().filter(has_it).collect() }
 }
@@ -230,7 +230,10 @@ impl Judge<'_> {
         self.report.replaced_files = body.changed_files.iter().map(|file| file.path.clone()).collect();
         let states = |place: &coldstart_install::PlaceRecord| PlaceReport {
             place: place.place.clone(),
-            files: place.files.iter().map(|file| (file.path.clone(), file.state())).collect(),
+            files: {
+                let own = place.files.iter().map(|file| (file.path.clone(), file.state()));
+                own.chain(place.shared.iter().map(|file| (file.path.clone(), file.state()))).collect()
+            },
         };
         self.report.places = body.places.iter().map(states).collect();
         match manifest.state {

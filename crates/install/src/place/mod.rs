@@ -34,7 +34,6 @@ use crate::error::InstallError;
 use crate::file::PlannedFile;
 use crate::registry::Installation;
 use crate::shared::PlannedShared;
-use crate::stored::Stored;
 use crate::transaction::DraftPlace;
 
 pub use desktop::Desktop;
@@ -195,11 +194,6 @@ impl Place for PlaceChoice {
     fn plan(&self, subject: &Subject<'_>) -> Result<PlannedPlace, InstallError> {
         self.place().plan(subject)
     }
-}
-
-/// The kind of a place by its words: `unit` of `unit=a.service`.
-pub fn kind_of(words: &Stored) -> &[u8] {
-    words.word().as_bytes().split(|byte| *byte == b'=').next().unwrap_or_default()
 }
 
 /// The places for a program for which none is asked for: its desktop entries, if there are any, and a wrapper.

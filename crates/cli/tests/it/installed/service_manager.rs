@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coldstart_testing::{is_root, is_there, skip, succeed};
+use coldstart_testing::{attempt, is_root, is_there, skip, succeed};
 
 use super::Home;
 
@@ -13,10 +13,8 @@ struct Group(PathBuf);
 
 impl Group {
     fn new() -> Option<Self> {
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-        let fields: Vec<Vec<&str>> = mounts.lines().map(|line| line.split(' ').collect()).collect();
-        let mount = fields.iter().find(|fields| fields[2] == "cgroup2")?;
-        let group = Path::new(mount[1]).join(format!("coldstart-test-{}", std::process::id()));
+        let found = attempt(Command::new("findmnt").args(["-rn", "-t", "cgroup2", "-o", "TARGET"])).ok()?;
+        let group = Path::new(found.lines().next()?).join(format!("coldstart-test-{}", std::process::id()));
         fs::create_dir(&group).ok().map(|()| Self(group))
     }
 }
@@ -86,8 +84,11 @@ fn a_users_systemd_reads_plans_after_login_and_refreshes_them_after_an_upgrade()
         return;
     }
     let systemd = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"].iter().any(|path| Path::new(path).exists());
-    if !systemd || !["unshare", "systemctl", "fincore"].into_iter().all(is_there) {
-        return skip("needs systemd, unshare and fincore");
+    if !systemd || !["unshare", "systemctl", "fincore", "findmnt"].into_iter().all(is_there) {
+        return skip("needs systemd and util-linux");
+    }
+    if !["/sys/class/power_supply", "/var/lib/dpkg"].iter().all(|directory| Path::new(directory).is_dir()) {
+        return skip("needs a directory of dpkg's database, and a kernel that knows power supplies");
     }
     let Some(group) = Group::new() else { return skip("control groups of version 2 are not mounted") };
     let home = Home::alone();

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use coldstart_testing::{as_unprivileged, copy_program, eventually, is_root, is_there, script, skip, succeed};
 use serde_json::Value;
@@ -45,6 +45,15 @@ impl Home {
         let path = self.at(name);
         copy_program(Path::new("/bin/true"), &path);
         path
+    }
+
+    /// Runs coldstart after these commands for the shell, in a mount namespace of its own.
+    fn under(&self, mounts: &str, variables: &[(&str, &str)], words: &[&str]) -> Output {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", &format!("set -e\n{mounts}\nexec \"$0\" \"$@\"")]);
+        command.arg(env!("CARGO_BIN_EXE_coldstart")).args(words).envs(variables.iter().copied());
+        command.env("HOME", self.directory.path()).env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME");
+        command.output().unwrap()
     }
 
     /// Makes the plan of a program stale.
@@ -411,4 +420,84 @@ fn a_stale_plan_names_the_package_that_changed() {
     assert_eq!(home.json(&["installed", "script", "--user"]).1["installations"][0]["health"], "stale");
     home.succeeds(&["installed", "script", "--user", "--refresh"]);
     assert!(fs::read_to_string(&path).unwrap().contains("coldstart.installed-packages/1"));
+}
+
+/// Nobody tells us of an upgrade while a refresh runs, so it looks by itself.
+#[test]
+fn an_upgrade_during_a_refresh_is_noticed() {
+    if !is_root() {
+        return;
+    }
+    if !is_there("unshare") || !Path::new("/var/lib/dpkg").is_dir() {
+        return skip("needs unshare and a directory of dpkg's database");
+    }
+    let home = Home::alone();
+    // The third start, the last one of a recording, is hit by an upgrade.
+    let body = "#!/bin/sh\ncat \"$0.data\" >/dev/null\n[ -e \"$0.armed\" ] || exit 0\n\
+                mkdir \"$0.1\" 2>/dev/null || mkdir \"$0.2\" 2>/dev/null || {\n\
+                rm \"$0.armed\"; echo new >\"$0.data\"; echo >>/var/lib/dpkg/status; }\n";
+    let program = script(home.directory.path(), "hit", body, 0o755);
+    fs::write(home.at("hit.data"), "old data").unwrap();
+    home.install_with(&program, &["--place", "wrapper"]);
+    for directory in ["dpkg", "dpkg/info", "dpkg/updates"] {
+        fs::create_dir(home.at(directory)).unwrap();
+    }
+    fs::write(home.at("dpkg/status"), "").unwrap();
+    for is_hit in [false, true] {
+        fs::write(home.at("hit.data"), format!("made stale {is_hit}")).unwrap();
+        if is_hit {
+            fs::write(home.at("hit.armed"), "").unwrap();
+        }
+        let mounts = "mount --bind \"$HOME/dpkg\" /var/lib/dpkg";
+        let output = home.under(mounts, &[], &["installed", "--user", "--refresh", "--json"]);
+        let said = text(&output.stderr);
+        let outcome: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+        assert_eq!((output.status.code(), home.at("hit.armed").exists()), (Some(0), false), "{outcome:#}\n{said}");
+        assert_eq!(outcome["refreshed"].as_array().unwrap().len(), 1, "{outcome:#}");
+        assert_eq!(said.matches("recording a start").count(), 1 + usize::from(is_hit), "{said}");
+        assert_eq!(home.json(&["installed", "hit", "--user"]).1["installations"][0]["health"], "fresh", "{outcome:#}");
+    }
+}
+
+/// With made-up files in the place of the kernel's.
+#[test]
+fn a_battery_and_a_lack_of_memory_skip_plans_and_say_so() {
+    if !is_root() {
+        return;
+    }
+    if !is_there("unshare") || !Path::new("/sys/class/power_supply").is_dir() {
+        return skip("needs unshare, and a kernel that knows power supplies");
+    }
+    let home = Home::new();
+    home.install_with(&home.program, &["--place", "login"]);
+    fs::create_dir_all(home.at("battery/BAT0")).unwrap();
+    fs::create_dir(home.at("mains")).unwrap();
+    fs::write(home.at("battery/BAT0/type"), "Battery\n").unwrap();
+    fs::write(home.at("battery/BAT0/status"), "Discharging\n").unwrap();
+    for (name, percent) in [("calm", "0.00"), ("short", "7.50")] {
+        fs::write(home.at(name), format!("some avg10={percent} avg60=0.00 avg300=0.00 total=0\n")).unwrap();
+    }
+    for (name, available) in [("much", 8_000_000), ("little", 40)] {
+        fs::write(home.at(name), format!("MemTotal: 9000000 kB\nMemAvailable: {available} kB\n")).unwrap();
+    }
+    let has_pressure = Path::new("/proc").join("pressure/memory").exists();
+    for (supplies, pressure, memory, code, reason) in [
+        ("mains", "calm", "much", 0, None),
+        ("battery", "calm", "much", 1, Some("battery")),
+        ("mains", "short", "much", 1, Some("memory-pressure")),
+        ("mains", "calm", "little", 1, Some("not-enough-memory")),
+    ] {
+        if pressure == "short" && !has_pressure {
+            continue;
+        }
+        let mounts = "mount --bind \"$HOME/$SUPPLIES\" /sys/class/power_supply\n\
+                      mount --bind \"$HOME/$MEMORY\" /proc/meminfo\n\
+                      [ ! -e /proc/pressure/memory ] || mount --bind \"$HOME/$PRESSURE\" /proc/pressure/memory";
+        let variables = [("SUPPLIES", supplies), ("MEMORY", memory), ("PRESSURE", pressure)];
+        let output = home.under(mounts, &variables, &["installed", "--user", "--replay", "--json"]);
+        let outcome: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+        let skipped = outcome["installations"][0]["skipped"]["reason"].as_str();
+        assert_eq!((output.status.code(), skipped), (Some(code), reason), "{outcome:#}");
+    }
 }
