@@ -29,7 +29,8 @@ impl Exit {
         if self.code() >= other.code() { self } else { other }
     }
 
-    fn code(self) -> u8 {
+    /// The number.
+    pub(crate) fn code(self) -> u8 {
         match self {
             Self::Done => 0,
             Self::No => 1,

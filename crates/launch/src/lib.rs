@@ -31,4 +31,4 @@ pub use options::{Input, LaunchOptions};
 pub use output::Output;
 pub use readiness::DisplayError;
 pub use readiness::{HttpUrl, Readiness, ReadinessError};
-pub use run::{PreparedLaunch, Setup, command_of, launch};
+pub use run::{PreparedLaunch, Setup, command_of, launch, spawn_beside};

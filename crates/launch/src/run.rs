@@ -58,6 +58,17 @@ pub fn launch(
     PreparedLaunch::new(command_line, options, setup)?.run_now(at_ready)
 }
 
+/// Starts a command beside a launch, such as a check of the program's work. It is killed when this process ends, as the program is.
+/// In a process group of its own, what it leaves running is ended with the program.
+///
+/// # Errors
+/// The kernel's.
+pub fn spawn_beside(command: &mut Command) -> std::io::Result<Child> {
+    let covered = Guard::of_process()?.map(Guard::cover);
+    let _marked = covered.as_ref().and_then(Covered::hand_down);
+    command.spawn()
+}
+
 /// A launch with all preparations done.
 ///
 /// Looking a program up reads directories and its inode, and so does opening its standard streams: to measure a cold

@@ -11,6 +11,7 @@ pub mod empty_process;
 pub mod facility_error;
 pub mod fault_recorder;
 pub mod fiemap;
+pub mod file_calls;
 pub mod file_view;
 mod guarded_ranges;
 pub mod guardian;

@@ -15,7 +15,17 @@ pub(super) struct Start {
     /// It was ended by the measurement, so its output may be cut.
     pub(super) was_cut: bool,
     /// What the user's check of its work said; `None` without a check.
-    pub(super) check: Option<bool>,
+    pub(super) check: Option<Checked>,
+}
+
+/// The answer of the user's check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checked {
+    /// It exited with code 0.
+    Holds,
+    Fails,
+    /// It did not end in time.
+    Unfinished,
 }
 
 /// The result of the comparison.
@@ -81,12 +91,18 @@ fn compare_ends(plain: &[Start], fixed: &[Start], found: &mut Sameness) {
 
 /// The user's check holds after each plain start, or nothing would be compared.
 fn compare_checks(fixed: &[Start], found: &mut Sameness) {
-    let answers: Vec<bool> = fixed.iter().filter_map(|start| start.check).collect();
-    let failed = answers.iter().filter(|&&answer| !answer).count();
-    if failed > 0 {
-        found.differs = true;
-        found.findings.push(format!("the check fails in {failed} of {} starts with it", answers.len()));
-    } else if !answers.is_empty() {
+    let answers: Vec<Checked> = fixed.iter().filter_map(|start| start.check).collect();
+    for (kind, verb) in [(Checked::Fails, "fails"), (Checked::Unfinished, "does not end")] {
+        let count = answers.iter().filter(|&&answer| answer == kind).count();
+        if count > 0 {
+            found.differs = true;
+            found.findings.push(format!("the check {verb} in {count} of {} starts with it", answers.len()));
+        }
+    }
+    if answers.iter().any(|&answer| answer != Checked::Holds) {
+        return;
+    }
+    if !answers.is_empty() {
         found.findings.push("the check holds with and without it".to_owned());
     }
 }
@@ -251,9 +267,12 @@ mod tests {
     #[test]
     fn a_check_that_fails_with_the_fix_is_a_difference() {
         let checked = |answer| Start { check: Some(answer), ..starts(&[(0, "a\n")]).remove(0) };
-        let found = compare(&[checked(true), checked(true)], &[checked(true), checked(false)]);
+        use Checked::{Fails, Holds, Unfinished};
+        let found = compare(&[checked(Holds), checked(Holds)], &[checked(Holds), checked(Fails)]);
         assert!(found.differs && found.findings[1] == "the check fails in 1 of 2 starts with it", "{found:?}");
-        let found = compare(&[checked(true), checked(true)], &[checked(true)]);
+        let found = compare(&[checked(Holds)], &[checked(Unfinished), checked(Fails)]);
+        assert!(found.differs && found.findings[2] == "the check does not end in 1 of 2 starts with it", "{found:?}");
+        let found = compare(&[checked(Holds), checked(Holds)], &[checked(Holds)]);
         assert!(!found.differs && found.findings[1] == "the check holds with and without it", "{found:?}");
     }
 

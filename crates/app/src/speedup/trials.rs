@@ -177,12 +177,19 @@ impl Trials<'_> {
         f64::from(LEAST_ROUNDS_OF_TRIAL + 1) * commands as f64 * self.cold_run()
     }
 
+    /// Seconds of a cold run. It takes as long to end as a hot one.
     fn cold_run(&self) -> f64 {
-        self.subject.cold_seconds() + BESIDES.as_secs_f64()
+        self.subject.cold_seconds() + (self.hot_run() - self.hot_start()).max(0.0)
     }
 
+    /// Seconds of a hot run, as the proof has taken for its starts.
     fn hot_run(&self) -> f64 {
-        self.subject.cached.plan.summary.hot_start.as_secs_f64() + BESIDES.as_secs_f64()
+        let besides = BESIDES.as_secs_f64();
+        (self.hot_start() + besides).max(self.prover.seconds_of_start().unwrap_or(0.0) + besides / 2.0)
+    }
+
+    fn hot_start(&self) -> f64 {
+        self.subject.cached.plan.summary.hot_start.as_secs_f64()
     }
 
     fn apply(&self, set: &[usize]) -> Result<Setup, AppError> {

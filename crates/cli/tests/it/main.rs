@@ -34,6 +34,7 @@ mod prefetch_process;
 mod report_page;
 mod resolve;
 mod speedup;
+mod speedup_hard;
 mod speedup_install;
 mod trace_record;
 mod trace_show;

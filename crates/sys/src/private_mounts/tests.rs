@@ -287,3 +287,35 @@ fn views_are_made_at_the_same_time() {
         all_done.recv_timeout(std::time::Duration::from_secs(60)).expect("a thread hangs or failed");
     }
 }
+/// The program of [`a_chroot_is_refused_by_its_names`].
+#[test]
+#[ignore = "started by another test"]
+fn part_in_a_chroot() {
+    match possible() {
+        Err(error @ PrivateMountsError::Impossible { obstacle: Obstacle::OtherNames, .. }) => {
+            assert!(coldstart_hint::hint_of(&error).is_some());
+            println!("<done>");
+        }
+        other => println!("<{other:?}>"),
+    }
+}
+
+#[test]
+fn a_chroot_is_refused_by_its_names() {
+    if !coldstart_testing::is_root() {
+        skip("needs root for a chroot");
+        return;
+    }
+    if let Err(error) = possible() {
+        skip(&error.to_string());
+        return;
+    }
+    let directory = scratch();
+    let tests = std::env::current_exe().unwrap();
+    let words = "mount --make-rprivate / && mount --rbind / \"$1\" && exec chroot \"$1\" \"$2\" \
+                 --exact private_mounts::tests::part_in_a_chroot --ignored --nocapture";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-ec", words, "sh"]).arg(directory.path()).arg(tests);
+    let said = succeed(&mut command);
+    assert!(said.contains("<done>"), "{said}");
+}

@@ -16,6 +16,7 @@ use rustix::fs::{FlockOperation, StatVfsMountFlags, flock, statvfs};
 use tempfile::TempDir;
 
 use crate::error::{AppError, HintExt};
+use crate::text::counted;
 
 /// Beginning of the directory's name; random letters follow.
 const PREFIX: &str = ".coldstart-trial-";
@@ -26,8 +27,9 @@ const UNMARKED: u32 = 0o1700;
 const PERMISSION_BITS: u32 = 0o7777;
 /// Attempts to make one, as another process may take an unmarked one for a leftover.
 const ATTEMPTS: u32 = 8;
-/// Space that must stay free, in bytes.
+/// Space that must stay free, in bytes; on a small file system a twentieth of it.
 const RESERVE: u64 = 16 << 20;
+const RESERVED_SHARE: u64 = 20;
 
 /// A directory for changed copies, removed when this is dropped.
 #[derive(Debug)]
@@ -46,16 +48,27 @@ impl TrialDirectory {
     pub fn beside(file: &Path, room: u64, given: &[PathBuf]) -> Result<Self, AppError> {
         let file = file.canonicalize().map_err(|error| anyhow!("cannot use `{}`: {error}", printable(file)))?;
         let device = file.metadata().map_err(|error| anyhow!("cannot use `{}`: {error}", printable(&file)))?.dev();
-        let mut refused = Vec::new();
+        let (mut elsewhere, mut has_no_room, mut refused) = (0, false, Vec::new());
         for place in candidates(&file, given) {
             match try_in(&place, device, room) {
                 Ok(made) => return Ok(made),
-                Err(reason) => refused.push(format!("`{}` {reason}", printable(&place))),
+                Err(Unfit::OtherFileSystem) => elsewhere += 1,
+                // It is the same file system.
+                Err(Unfit::NoRoom(_)) if has_no_room => {}
+                Err(Unfit::NoRoom(reason)) => {
+                    has_no_room = true;
+                    refused.push(format!("`{}` {reason}", printable(&place)));
+                }
+                Err(Unfit::Because(reason)) => refused.push(format!("`{}` {reason}", printable(&place))),
             }
         }
         let shown = printable(&file);
-        Err(anyhow!("no directory for changed copies on the file system of `{shown}`: {}", refused.join("; ")))
-            .hint(|| "name a writable directory on that file system")
+        if elsewhere > 0 {
+            let directories = counted(elsewhere, "directory");
+            refused.push(format!("{directories} on other file systems"));
+        }
+        Err(anyhow!("no directory for copies on the file system of `{shown}`: {}", refused.join("; ")))
+            .hint(|| "free some space, or have a writable directory on that file system")
     }
 
     /// Its absolute path. Everybody may enter it, as programs in the view may run as other users.
@@ -104,25 +117,31 @@ fn candidates(file: &Path, given: &[PathBuf]) -> Vec<PathBuf> {
     places
 }
 
-fn try_in(place: &Path, device: u64, room: u64) -> Result<TrialDirectory, String> {
-    let words = |error: io::Error| format!("cannot be used ({error})");
+/// Why a directory cannot be used.
+enum Unfit {
+    OtherFileSystem,
+    /// A clause about the directory.
+    NoRoom(String),
+    /// A clause about the directory.
+    Because(String),
+}
+
+fn try_in(place: &Path, device: u64, room: u64) -> Result<TrialDirectory, Unfit> {
+    let words = |error: io::Error| Unfit::Because(format!("cannot be used ({error})"));
     let place = place.canonicalize().map_err(words)?;
     if place.metadata().map_err(words)?.dev() != device {
-        return Err("is on another file system".to_owned());
+        return Err(Unfit::OtherFileSystem);
     }
     let found = statvfs(&place).map_err(|errno| words(errno.into()))?;
     if found.f_flag.contains(StatVfsMountFlags::NOEXEC) {
-        return Err("is mounted noexec".to_owned());
+        return Err(Unfit::Because("is mounted noexec".to_owned()));
     }
     remove_leftovers(&place);
-    let (free, needed) = (free_space(&place).map_err(words)?, room.saturating_add(RESERVE));
-    if free < needed {
-        return Err(format!(
-            "has {} free of {} required, of which {} stay free",
-            bytes(free),
-            bytes(needed),
-            bytes(RESERVE)
-        ));
+    let total = found.f_blocks.saturating_mul(found.f_frsize);
+    let (free, reserve) = (free_space(&place).map_err(words)?, RESERVE.min(total / RESERVED_SHARE));
+    if free < room.saturating_add(reserve) {
+        let (free, room, reserve) = (bytes(free), bytes(room), bytes(reserve));
+        return Err(Unfit::NoRoom(format!("has {free} free, and {room} are required beside {reserve} that stay free")));
     }
     make_in(&place).map_err(words)
 }
@@ -228,7 +247,7 @@ mod tests {
         fs::write(&file, "").unwrap();
         let error = TrialDirectory::beside(&file, 1 << 60, &["/proc".into(), "/no such".into()]).unwrap_err();
         let told = error.sentence();
-        for part in ["`/proc` is on another file system", "`/no such` cannot be used", "required"] {
+        for part in ["`/no such` cannot be used", "free, and 1.2 EB are required beside", "on other file systems"] {
             assert!(told.contains(part), "{told}");
         }
     }

@@ -184,9 +184,13 @@ fn a_bound_copy_starts_in_its_view_as_if_in_place() {
     let Some(both) = scene.options(&overlays) else { return };
     assert_eq!(scene.said(&both, &scene.program), expected);
     evict(&overlays[0].replacement, EvictOptions { write_first: true }).unwrap();
-    assert_eq!(scene.said(&both, &scene.program), expected);
-    let resident = residency(&overlays[0].replacement, Detail::Counts).unwrap().resident_pages();
-    assert!(resident.is_none_or(|pages| pages > 0), "it is the copy that was read");
+    // Another process may drop the caches right after a start.
+    let is_read = coldstart_testing::within(Duration::from_secs(60), || {
+        assert_eq!(scene.said(&both, &scene.program), expected);
+        let resident = residency(&overlays[0].replacement, Detail::Counts).unwrap().resident_pages();
+        resident.is_none_or(|pages| pages > 0)
+    });
+    assert!(is_read, "it is the copy that was read");
 }
 
 #[test]
@@ -204,7 +208,7 @@ fn unchanged_copies_lie_on_other_blocks_and_are_the_same() {
             (b.mode(), b.mtime(), b.mtime_nsec(), b.dev(), b.uid(), b.gid())
         );
         let blocks = |path: &Path| {
-            let extents = coldstart_sys::fiemap::fiemap(&fs::File::open(path).unwrap()).unwrap_or_default();
+            let extents = coldstart_sys::fiemap::fiemap(fs::File::open(path).unwrap()).unwrap_or_default();
             extents.iter().filter_map(coldstart_sys::fiemap::Extent::device_offset).collect::<Vec<_>>()
         };
         assert!(blocks(replacement).iter().all(|place| !blocks(original).contains(place)), "no block is shared");

@@ -6,12 +6,14 @@ mod story;
 
 use std::path::{Path, PathBuf};
 
+use coldstart_app::hanging::HangWatch;
 use coldstart_app::install::{InstallOutcome, places_for};
 use coldstart_app::kinds;
 use coldstart_app::launching::inputs_of;
 use coldstart_app::prefetch::default_plan_path;
 use coldstart_app::speedup::{Launcher, SCHEMA, SpeedupOptions, Story, TracePlaces, speedup};
 use coldstart_app::writing::try_out;
+use coldstart_launch::Interrupt;
 use coldstart_output::OutputTarget;
 use serde::Serialize;
 
@@ -20,7 +22,7 @@ use crate::commands::installing::in_words;
 use crate::commands::launching::{command_line, launching};
 use crate::commands::measure::Progress;
 use crate::commands::observer::Terminal;
-use crate::error::CliError;
+use crate::error::{self, CliError};
 use crate::exit::Exit;
 use crate::output::{self, json};
 
@@ -60,9 +62,12 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
         launcher: Launcher::installed()?,
         install_for: args.install.then(|| places_for(args.installing.user)).transpose()?,
     };
+    let watch = watch_for_hanging(options.launch.interrupt.clone(), args.json);
     let story = speedup(&options, &Terminal, &mut Progress::default())?;
     // An output that fails now, for example without room, must not take the report with it.
     let paged = page_place.as_ref().map_or(Ok(()), |place| page::write(place, &options.program.to_string(), &story));
+    // What is being installed is better finished late than ended half-way.
+    drop(watch);
     let is_worth_it = story.succeeded() || args.anyway && story.fixes.iter().any(|fix| fix.proven);
     if !args.json {
         output::print(&story::in_words(&story, args.install && is_worth_it))?;
@@ -78,6 +83,20 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
     }
     paged?;
     Ok(if story.succeeded() || installed.is_some() { Exit::Done } else { Exit::No })
+}
+
+/// A call that hangs can only be left with the process. A guardian then ends the program, and the next run removes the copies.
+fn watch_for_hanging(interrupt: Option<Interrupt>, is_json: bool) -> HangWatch {
+    let signalled = interrupt.clone();
+    HangWatch::start(interrupt, move |error| {
+        let broken = error::report(&error);
+        if is_json {
+            json::print_errors();
+        }
+        let is_signalled = signalled.is_some_and(|interrupt| interrupt.signal().is_some());
+        let exit = if is_signalled { Exit::Interrupted } else { broken };
+        std::process::exit(i32::from(exit.code()));
+    })
 }
 
 /// The story, and what was installed with `--install`.
