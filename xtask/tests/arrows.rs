@@ -76,6 +76,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "coldstart-app",
         &[
+            "coldstart-image",
             "coldstart-import",
             "coldstart-observe",
             "coldstart-startup",

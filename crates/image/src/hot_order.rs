@@ -33,9 +33,10 @@ pub struct FirstTouches {
 }
 
 impl FirstTouches {
-    /// The pages of a recorded working set, all files together in the order of time.
+    /// The pages of a recorded working set, all files together in the order of time. Files that the start itself wrote are left out:
+    /// an image cannot be written to.
     pub fn of_working_set(program: OsString, set: &WorkingSet) -> Self {
-        let files = set.files.iter().filter(|file| file.kind != FileKind::BlockDevice);
+        let files = set.files.iter().filter(|file| file.kind == FileKind::Regular);
         let mut touches: Vec<_> =
             files.flat_map(|file| file.touched.iter().map(|touched| (touched.at, &file.path, touched.range))).collect();
         // Stable: what was touched at one moment stays in the order of the files' first use.

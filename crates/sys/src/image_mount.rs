@@ -56,15 +56,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_no_image_is_refused_and_nothing_stays_mounted() {
+    fn a_file_that_is_no_image_is_refused() {
         if !is_root() {
             return;
         }
-        let before = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         let directory = scratch();
         let path = directory.path().join("no image");
         std::fs::write(&path, [0; 8192]).unwrap();
         assert!(ImageMount::erofs(&File::open(&path).unwrap()).is_err());
-        assert_eq!(std::fs::read_to_string("/proc/self/mountinfo").unwrap(), before);
     }
 }

@@ -15,7 +15,7 @@ use coldstart_sys::private_mounts::outside;
 use coldstart_trace::{Recording, RecordingNotes, record_working_set};
 use coldstart_view::numbers::counted;
 
-use super::exact::{BothPlans, Refusal, record_both, traced};
+use super::exact::{BothPlans, Refusal, UsedPages, record_both, traced, used};
 use crate::error::{AppError, HintExt, sentence};
 
 /// How to record a plan.
@@ -51,8 +51,7 @@ impl PlanRecorder<'_> {
     /// If the program cannot be started or watched, or never becomes ready.
     pub fn record(&self) -> Result<RecordedPlan, AppError> {
         let mut notes = Vec::new();
-        let recording = if self.make_cold { self.record_cold(&mut notes)? } else { self.record_once()? };
-        notes.extend(notes_in_words(&recording.notes));
+        let recording = self.recording(&mut notes)?;
         let hot_start = self.hot_start()?;
         let planner = Planner { strategy: self.strategy, hot_start };
         let device = planner.device_of(&recording.working_set, &mut notes);
@@ -71,6 +70,22 @@ impl PlanRecorder<'_> {
     /// Traces a start with the layers that a plan of the used pages needs, as cold as possible.
     pub(crate) fn trace(&self) -> Result<Trace, Refusal> {
         traced(self).map(|(trace, _)| trace)
+    }
+
+    /// Records a start without tracing it.
+    pub(super) fn recording(&self, notes: &mut Vec<String>) -> Result<Recording, AppError> {
+        let recording = if self.make_cold { self.record_cold(notes)? } else { self.record_once()? };
+        notes.extend(notes_in_words(&recording.notes));
+        Ok(recording)
+    }
+
+    /// Traces a start and returns the pages that it used. Where it cannot be traced, or they are unknown, all pages that came into the
+    /// cache count, and a note says so.
+    ///
+    /// # Errors
+    /// As [`Self::record`].
+    pub(crate) fn used(&self) -> Result<UsedPages, AppError> {
+        used(self)
     }
 
     /// Makes the caches cold in the best available way, and records.

@@ -67,6 +67,15 @@ impl<S: ReadAt> Image<S> {
         Ok(Self { source, superblock, available })
     }
 
+    /// Bytes that lie behind the image: none in a file that was written as one; on a device what is left of it.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn behind(&self) -> Result<u64> {
+        let size = self.source.size().map_err(|source| ReadError::Io { offset: 0, source })?;
+        Ok(size.saturating_sub(self.available))
+    }
+
     /// The superblock.
     pub fn superblock(&self) -> &Superblock {
         &self.superblock

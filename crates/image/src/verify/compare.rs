@@ -186,7 +186,9 @@ impl<'a> Comparer<'a> {
             self.differs(path, Aspect::Kind(image.kind.words(), tree.kind.words()));
             return Ok(());
         }
-        self.compare_attributes(path, &image.attributes, &tree.attributes);
+        // A directory that is not in the image whole changes its time with names that do not matter.
+        let is_whole = image.kind != DescribedKind::Directory || self.scope.contains(path);
+        self.compare_attributes(path, &image.attributes, &tree.attributes, is_whole);
         if image.kind == DescribedKind::Directory {
             self.directories.push(path.to_owned());
             return Ok(());
@@ -211,12 +213,12 @@ impl<'a> Comparer<'a> {
         Ok(())
     }
 
-    fn compare_attributes(&mut self, path: &Path, image: &Attributes, tree: &Attributes) {
+    fn compare_attributes(&mut self, path: &Path, image: &Attributes, tree: &Attributes, with_time: bool) {
         let aspects = [
             (image.mode != tree.mode).then_some(Aspect::Mode(image.mode, tree.mode)),
             (image.user != tree.user).then_some(Aspect::User(image.user, tree.user)),
             (image.group != tree.group).then_some(Aspect::Group(image.group, tree.group)),
-            (image.modified != tree.modified).then_some(Aspect::Modified(image.modified, tree.modified)),
+            (with_time && image.modified != tree.modified).then_some(Aspect::Modified(image.modified, tree.modified)),
         ];
         for aspect in aspects.into_iter().flatten() {
             self.differs(path, aspect);
