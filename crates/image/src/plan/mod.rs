@@ -37,7 +37,8 @@ use names::Names;
 
 /// Where everything of an image lies.
 ///
-/// Memory: about 400 bytes for each entry besides its path and attributes, 40 for each run of hot pages and 8 for each hot page.
+/// Memory: below 900 bytes for each entry with its path (measured: 60 000 files), besides its extended attributes; 40 for each run of hot
+/// pages and 8 for each hot page.
 #[derive(Debug)]
 pub struct Plan {
     /// Sorted by path, the index's own among them.
