@@ -64,6 +64,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-sys", "coldstart-profile"]),
+    ("coldstart-image", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output"]),
     ("coldstart-install", &["coldstart-profile", "coldstart-output"]),
     ("coldstart-tracefile", &["coldstart-sys", "coldstart-profile", "coldstart-output"]),
     ("coldstart-view", &["coldstart-profile"]),
@@ -75,6 +76,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "coldstart-app",
         &[
+            "coldstart-image",
             "coldstart-import",
             "coldstart-observe",
             "coldstart-startup",

@@ -20,6 +20,8 @@ pub const PLAN: OutputKind = OutputKind {
     recognises: |file| begins_with(file, &coldstart_profile::plan::MAGIC),
     same_bytes: false,
 };
+/// `image make`.
+pub const START_IMAGE: OutputKind = coldstart_image::KIND;
 /// `pagecache save`.
 pub const SAVED_PAGE_CACHE: OutputKind = OutputKind {
     name: "a saved page cache",

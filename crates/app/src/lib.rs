@@ -9,6 +9,7 @@ pub mod command;
 pub mod doctor;
 pub mod error;
 pub mod hanging;
+pub mod image;
 pub mod inspect;
 pub mod install;
 pub mod kinds;

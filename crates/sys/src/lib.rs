@@ -18,6 +18,7 @@ pub mod guardian;
 pub mod held_pages;
 pub mod huge_pages;
 pub mod idle_priority;
+pub mod image_mount;
 mod kept_descriptors;
 pub mod memory_group;
 pub mod mincore;

@@ -3,15 +3,15 @@
 //! Not obvious: the plan of the used pages is not always better. It reads less, but on some devices takes as long; then the
 //! plan of the cached pages is as fast, and covers more pages that another start may use.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, anyhow};
 use coldstart_launch::LaunchError;
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_prefetch::{Choice, Forecast, PlannedPages, Strategy, choose_plan};
-use coldstart_profile::printable;
 use coldstart_profile::trace::{FileCategory, Layer, PagesSeen, Run, StartState, Trace};
+use coldstart_profile::{WorkingSet, printable};
 use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
 use coldstart_sys::private_mounts::outside;
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
@@ -73,8 +73,69 @@ pub(super) fn record_both(recorder: &PlanRecorder<'_>) -> Result<BothPlans, AppE
     Ok(BothPlans { cached, exact, trace: Some(trace) })
 }
 
+/// The pages that a start used.
+#[derive(Clone, Debug)]
+pub(crate) struct UsedPages {
+    /// With the names that it looked up.
+    pub(crate) working_set: WorkingSet,
+    /// Notes about the recording, one sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Traces a start; one that cannot be traced is recorded.
+pub(super) fn used(recorder: &PlanRecorder<'_>) -> Result<UsedPages, AppError> {
+    match traced(recorder) {
+        Ok((trace, started)) => {
+            let sets = working_sets_inside(&trace, TraceAge::Fresh(started), recorder.options.mounts.as_deref());
+            Ok(used_of(&trace, sets))
+        }
+        Err(Refusal::NotFollowed(reason)) => {
+            let mut notes =
+                vec![format!("cannot trace the start ({reason}): all pages read into the cache count as used")];
+            let working_set = recorder.recording(&mut notes)?.working_set;
+            Ok(UsedPages { working_set, notes })
+        }
+        Err(Refusal::Other(error)) => Err(error),
+    }
+}
+
+/// The pages that the start of an existing trace used.
+pub(crate) fn used_by_trace(path: &Path) -> Result<UsedPages, AppError> {
+    let (trace, sets) = kept(path)?;
+    Ok(used_of(&trace, sets))
+}
+
+fn used_of(trace: &Trace, mut sets: TracedWorkingSets) -> UsedPages {
+    let mut notes = start_notes(&trace.run);
+    // An image has metadata of its own.
+    sets.notes.no_metadata.clear();
+    notes.extend(notes_in_words(&sets.notes));
+    notes.extend(changed_note(&sets.changed_files));
+    match sets.exact {
+        Ok(exact) => {
+            notes.extend(exact_notes(&exact, trace.run.pages));
+            UsedPages { working_set: exact.working_set, notes }
+        }
+        Err(reason) => {
+            notes.push(format!("the used pages are unknown ({reason}): all cached pages count as used"));
+            UsedPages { working_set: sets.cached, notes }
+        }
+    }
+}
+
 /// Makes a plan from an existing trace. No program is started, so the duration of a hot start is unknown.
 pub(super) fn record_from(path: &Path, strategy: Option<Strategy>) -> Result<RecordedPlan, AppError> {
+    let (trace, sets) = kept(path)?;
+    let mut recorded = planned(&trace, sets, &Planner { strategy, hot_start: None });
+    if trace.run.state == StartState::AsIs {
+        let note = "the traced start was not cold (--cold): pages cached before it count only if they were used";
+        recorded.notes.push(note.to_owned());
+    }
+    Ok(recorded)
+}
+
+/// A trace file with the working sets of its start.
+fn kept(path: &Path) -> Result<(Trace, TracedWorkingSets), AppError> {
     let trace = TraceFile::open(path)
         .and_then(|file| file.read())
         .with_context(|| format!("cannot use the trace `{}`", printable(path)))?;
@@ -88,12 +149,7 @@ pub(super) fn record_from(path: &Path, strategy: Option<Strategy>) -> Result<Rec
         return Err(anyhow!("all files of the trace `{}` are missing or changed", printable(path)))
             .hint(|| "record a new one with `coldstart trace --cold --layers pages,files -- PROGRAM`");
     }
-    let mut recorded = planned(&trace, sets, &Planner { strategy, hot_start: None });
-    if trace.run.state == StartState::AsIs {
-        let note = "the traced start was not cold (--cold): pages cached before it count only if they were used";
-        recorded.notes.push(note.to_owned());
-    }
-    Ok(recorded)
+    Ok((trace, sets))
 }
 
 /// From `signal(7)`.
@@ -160,13 +216,7 @@ fn start(recorder: &PlanRecorder<'_>, state: StartState) -> Result<(Trace, Syste
 fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner) -> RecordedPlan {
     let mut notes = start_notes(&trace.run);
     notes.extend(notes_in_words(&sets.notes));
-    if let Some(first) = sets.changed_files.first() {
-        notes.push(format!(
-            "{} left out because of changes since the recording; the first: {}",
-            counted_are(sets.changed_files.len() as u64, "file"),
-            printable(first)
-        ));
-    }
+    notes.extend(changed_note(&sets.changed_files));
     let device = planner.device_of(&sets.cached, &mut notes);
     let cached = planner.plan(&sets.cached, device);
     match sets.exact {
@@ -185,6 +235,15 @@ fn planned(trace: &Trace, sets: TracedWorkingSets, planner: &Planner) -> Recorde
             RecordedPlan { plan: cached, working_set: sets.cached, choice: None, notes, privileged: Vec::new() }
         }
     }
+}
+
+fn changed_note(changed: &[PathBuf]) -> Option<String> {
+    let first = changed.first()?;
+    Some(format!(
+        "{} left out because of changes since the recording; the first: {}",
+        counted_are(changed.len() as u64, "file"),
+        printable(first)
+    ))
 }
 
 fn start_notes(run: &Run) -> Vec<String> {

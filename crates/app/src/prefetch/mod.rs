@@ -25,7 +25,7 @@ use crate::reading::read;
 use crate::writing::{try_out, write_file};
 
 pub use contents::{PlanContents, PlanDevice, PlanFile, PlanOutcome, kind_name, stale_reason};
-pub(crate) use exact::{BothPlans, Refusal};
+pub(crate) use exact::{BothPlans, Refusal, UsedPages, used_by_trace};
 pub use exact::{ChoiceSummary, ForecastSummary, why};
 pub use merge::{FileVersions, MergeOptions, MergeOutcome, merge};
 pub(crate) use recorder::now;
@@ -105,7 +105,7 @@ impl RecordOptions {
             PlanSource::Trace(trace) => exact::record_from(trace, self.strategy),
             PlanSource::Start { command, launching, make_cold, exact } => {
                 let options = launching.options()?;
-                let make_cold = if *make_cold { MakeCold::Everything } else { MakeCold::Nothing };
+                let make_cold = MakeCold::from(*make_cold);
                 let recorder = PlanRecorder { command, options: &options, strategy: self.strategy, make_cold };
                 record_as(&recorder, *exact)
             }

@@ -15,7 +15,7 @@ use coldstart_sys::private_mounts::outside;
 use coldstart_trace::{Recording, RecordingNotes, record_working_set};
 use coldstart_view::numbers::counted;
 
-use super::exact::{BothPlans, Refusal, record_both, traced};
+use super::exact::{BothPlans, Refusal, UsedPages, record_both, traced, used};
 use crate::error::{AppError, HintExt, sentence};
 
 /// How to record a plan.
@@ -40,6 +40,13 @@ pub enum MakeCold {
     OwnFiles,
     /// All caches of the system; without permission for that, the program's own files.
     Everything,
+}
+
+impl From<bool> for MakeCold {
+    /// Whether caches are made cold at all.
+    fn from(is_cold: bool) -> Self {
+        if is_cold { Self::Everything } else { Self::Nothing }
+    }
 }
 
 /// A plan and its origin.
@@ -68,11 +75,7 @@ impl PlanRecorder<'_> {
     /// If the program cannot be started or watched, or never becomes ready.
     pub fn record(&self) -> Result<RecordedPlan, AppError> {
         let mut notes = Vec::new();
-        let recording = match self.make_cold {
-            MakeCold::Nothing => self.record_once()?,
-            MakeCold::OwnFiles | MakeCold::Everything => self.record_cold(&mut notes)?,
-        };
-        notes.extend(notes_in_words(&recording.notes));
+        let recording = self.recording(&mut notes)?;
         let privileged = recording.notes.privileged_files;
         let hot_start = self.hot_start()?;
         let planner = Planner { strategy: self.strategy, hot_start };
@@ -92,6 +95,25 @@ impl PlanRecorder<'_> {
     /// Traces a start with the layers that a plan of the used pages needs, as cold as possible.
     pub(crate) fn trace(&self) -> Result<Trace, Refusal> {
         traced(self).map(|(trace, _)| trace)
+    }
+
+    /// Records a start without tracing it.
+    pub(super) fn recording(&self, notes: &mut Vec<String>) -> Result<Recording, AppError> {
+        let recording = match self.make_cold {
+            MakeCold::Nothing => self.record_once()?,
+            MakeCold::OwnFiles | MakeCold::Everything => self.record_cold(notes)?,
+        };
+        notes.extend(notes_in_words(&recording.notes));
+        Ok(recording)
+    }
+
+    /// Traces a start and returns the pages that it used. Where it cannot be traced, or they are unknown, all pages that came into the
+    /// cache count, and a note says so.
+    ///
+    /// # Errors
+    /// As [`Self::record`].
+    pub(crate) fn used(&self) -> Result<UsedPages, AppError> {
+        used(self)
     }
 
     /// Makes the caches cold in the best available way, and records.

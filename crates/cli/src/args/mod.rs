@@ -5,6 +5,7 @@
 pub(crate) mod bind;
 pub(crate) mod doctor;
 pub(crate) mod hurried;
+pub(crate) mod image;
 pub(crate) mod inspect;
 pub(crate) mod installed;
 pub(crate) mod installing;
@@ -76,6 +77,8 @@ pub(crate) enum Verb {
     Bind(bind::BindArgs),
     /// Show what this machine allows, what each missing thing costs, and how to get it
     Doctor(doctor::DoctorArgs),
+    /// Make, verify and show an image of files whose blocks lie in the order of a program's start
+    Image(image::ImageArgs),
     /// Show what costs start-up time in ELF files, and what each fix would save
     Inspect(inspect::InspectArgs),
     /// List, refresh and undo what is installed where programs are started

@@ -2,6 +2,7 @@
 
 mod bind;
 mod doctor;
+mod image;
 mod inspect;
 mod installed;
 mod installing;
@@ -35,6 +36,7 @@ pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
     match verb {
         Verb::Bind(args) => bind::run(args),
         Verb::Doctor(args) => doctor::run(args),
+        Verb::Image(args) => image::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::Installed(args) => installed::run(args),
         Verb::Ldcache(args) => ldcache::run(args),

@@ -11,6 +11,9 @@ use crate::text;
 const VERBS: &[(&str, &[&str])] = &[
     ("bind", &["--in-place", "/no/such"]),
     ("doctor", &["--verb", "dance"]),
+    ("image make", &["--tree", "/no/such"]),
+    ("image show", &["/no/such"]),
+    ("image verify", &["/no/such"]),
     ("inspect", &["/no/such"]),
     ("installed", &["no-such-installation"]),
     ("ldcache check", &["/no/such"]),

@@ -8,6 +8,7 @@ mod cached;
 mod cold;
 mod doctor;
 mod every_argument;
+mod image;
 mod inputs;
 mod inspect;
 mod inspect_search;

@@ -25,6 +25,8 @@ use tempfile::TempDir;
 
 /// A valid trace, for verbs that take two.
 const FIRST_TRACE: &str = "app.coldtrace";
+/// A valid image, for a verb that takes a directory besides.
+const IMAGE: &str = "app.erofs";
 const COLDSTART: &str = env!("CARGO_BIN_EXE_coldstart");
 
 /// A directory that every user may use.
@@ -60,6 +62,15 @@ fn valid(content: Content) -> Vec<u8> {
         Content::LoaderCache => {
             let words = ["ldcache", "write", "-o"];
             let ended = Command::new(COLDSTART).args(words).arg(&path).arg("/lib").output();
+            assert!(path.is_file(), "{ended:?}");
+            fs::read(path).unwrap()
+        }
+        Content::StartImage => {
+            fs::create_dir(directory.path().join("tree")).unwrap();
+            fs::write(directory.path().join("tree/file"), [b'f'; 9000]).unwrap();
+            let words = ["image", "make", "-o"];
+            let tree = directory.path().join("tree");
+            let ended = Command::new(COLDSTART).args(words).arg(&path).arg("--tree").arg(tree).output();
             assert!(path.is_file(), "{ended:?}");
             fs::read(path).unwrap()
         }
@@ -101,6 +112,9 @@ impl Input {
         let words = self.words(&placed.path);
         if words.iter().any(|word| word == FIRST_TRACE) {
             fs::write(directory.path().join(FIRST_TRACE), valid(Content::Trace)).unwrap();
+        }
+        if words.iter().any(|word| word == IMAGE) {
+            fs::write(directory.path().join(IMAGE), valid(Content::StartImage)).unwrap();
         }
         let Ended { code, signal, stdout, stderr } = run(coldstart, &words, directory.path(), as_nobody);
         // As it was typed, or what it leads to.
@@ -170,6 +184,8 @@ const REPEATABLE: &[&str] = &[
     "ldcache show",
     "inspect {}",
     "status",
+    "image show",
+    "image verify {}",
     "verify {}",
     "pack {} -o",
     "measure --history-file new --import",

@@ -16,6 +16,7 @@ pub(crate) enum Content {
     History,
     SavedPageCache,
     LoaderCache,
+    StartImage,
     /// A program to start.
     Program,
     /// An ELF file.
@@ -106,6 +107,13 @@ pub(crate) const INPUTS: &[Input] = &[
     file("PLAN", "prefetch install --user {} -- true", Content::Plan),
     file("PLAN", "prefetch show {}", Content::Plan),
     file("PLAN", "prefetch run {}", Content::Plan),
+    directory("--tree", "image make -o out --tree {}"),
+    file("--trace", "image make -o out --trace {}", Content::Trace),
+    file("--input", "image make -o out --input {} -- true", Content::Any),
+    file("PROGRAM", "image make -o out -- {}", Content::Program),
+    file("IMAGE", "image verify {}", Content::StartImage),
+    directory("--against", "image verify app.erofs --against {}"),
+    file("IMAGE", "image show {}", Content::StartImage),
     file("--input", "speedup -o out --input {} -- true", Content::Any),
     file("PROGRAM", "measure --state hot --runs 3 --no-history -- {}", Content::Program),
     file("--compare", "measure --state hot --runs 3 --no-history --compare {} -- true", Content::Program),

@@ -12,6 +12,7 @@ pub(crate) enum Kind {
     ViewerJson,
     Table,
     LoaderCache,
+    StartImage,
     Packed,
     Bound,
     Noted,
@@ -128,6 +129,18 @@ pub(crate) const OUTPUTS: &[Output] = &[
     Output {
         runs: Runs::Refused,
         ..output("speedup", "--html", &["--html", "OUT", "--", "./program"], Kind::Page, &["program"])
+    },
+    output("image make", "-o", &["--tree", "sub", "-o", "OUT"], Kind::StartImage, &[]),
+    output(
+        "image make",
+        "-o of --trace",
+        &["--tree", "sub", "--trace", "app.coldtrace", "-o", "OUT"],
+        Kind::StartImage,
+        &["app.coldtrace"],
+    ),
+    Output {
+        runs: Runs::Refused,
+        ..output("image make", "-o of a start", &["-o", "OUT", "--", "./program"], Kind::StartImage, &["program"])
     },
     output("pagecache save", "FILE", &["OUT", "input"], Kind::SavedPageCache, &["input"]),
     output("ldcache write", "-o", &["-o", "OUT", "sub"], Kind::LoaderCache, &[]),

@@ -1,0 +1,126 @@
+//! What an image says of itself.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use coldstart_image::Index;
+use coldstart_profile::{JsonPath, PAGE_SIZE, printable};
+use serde::Serialize;
+
+use super::{open, uuid_text};
+use crate::error::{AppError, HintExt};
+
+/// A start image.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShowOutcome {
+    #[serde(flatten)]
+    image: JsonPath,
+    /// Its UUID.
+    pub uuid: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Bytes of inodes and directories in front.
+    pub metadata_bytes: u64,
+    /// Where the hot range begins.
+    pub hot_offset: u64,
+    /// Bytes of the hot range.
+    pub hot_bytes: u64,
+    /// Hot pages of the programs' files.
+    pub hot_pages: u64,
+    /// Runs of consecutive pages of one file.
+    pub runs: u64,
+    /// Files in it, directories and links among them.
+    pub files: u64,
+    /// Regular files.
+    pub regular_files: u64,
+    /// Programs that the order was made for.
+    pub programs: Vec<ProgramSummary>,
+    /// Directories that were taken whole.
+    pub trees: Vec<JsonPath>,
+    /// Files with hot pages, in the order of their first one.
+    pub hot_files: Vec<HotFileSummary>,
+}
+
+/// A program of an image.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProgramSummary {
+    /// Its command.
+    pub command: String,
+    /// Hot pages that it uses.
+    pub pages: u64,
+}
+
+/// A file with hot pages.
+#[derive(Clone, Debug, Serialize)]
+pub struct HotFileSummary {
+    /// Its path.
+    #[serde(skip)]
+    pub name: PathBuf,
+    #[serde(flatten)]
+    path: JsonPath,
+    /// Hot pages of it.
+    pub pages: u64,
+    /// In how many runs.
+    pub runs: u64,
+    /// Offset of the first of them in the image.
+    pub first_offset: u64,
+}
+
+/// Reads the index of an image.
+///
+/// # Errors
+/// If it is not a start image, or damaged.
+pub fn show(path: &Path) -> Result<ShowOutcome, AppError> {
+    let image = open(path)?;
+    let index = image.index().with_context(|| format!("cannot use the image `{}`", printable(path)))?;
+    let index = index
+        .ok_or_else(|| anyhow!("`{}` is an EROFS image, but not a start image: it has no index", printable(path)))
+        .hint(|| "make one with `coldstart image make`")?;
+    let superblock = image.superblock();
+    let pages_of = |bit: usize| {
+        let runs = index.runs.iter().filter(|run| run.programs >> bit & 1 == 1);
+        runs.map(|run| u64::from(run.pages)).sum()
+    };
+    let programs = index.programs.iter().enumerate();
+    Ok(ShowOutcome {
+        image: JsonPath::new(path),
+        uuid: uuid_text(&superblock.uuid),
+        bytes: superblock.length(),
+        metadata_bytes: index.metadata_length,
+        hot_offset: index.hot.start,
+        hot_bytes: index.hot.end.saturating_sub(index.hot.start),
+        hot_pages: index.runs.iter().map(|run| u64::from(run.pages)).sum(),
+        runs: index.runs.len() as u64,
+        files: superblock.inodes,
+        regular_files: index.originals.len() as u64,
+        programs: programs
+            .map(|(bit, name)| ProgramSummary { command: printable(Path::new(name)), pages: pages_of(bit) })
+            .collect(),
+        trees: index.trees.iter().map(|tree| JsonPath::new(tree)).collect(),
+        hot_files: hot_files(&index),
+    })
+}
+
+fn hot_files(index: &Index) -> Vec<HotFileSummary> {
+    let file = |path: &Path| HotFileSummary {
+        name: path.to_owned(),
+        path: JsonPath::new(path),
+        pages: 0,
+        runs: 0,
+        first_offset: 0,
+    };
+    let mut files: Vec<HotFileSummary> = index.files.iter().map(|hot| file(&hot.path)).collect();
+    let front = index.front_length().next_multiple_of(PAGE_SIZE);
+    let mut offset = index.hot.start.saturating_add(front);
+    for run in &index.runs {
+        if let Some(file) = usize::try_from(run.file).ok().and_then(|number| files.get_mut(number)) {
+            if file.runs == 0 {
+                file.first_offset = offset;
+            }
+            file.pages = file.pages.saturating_add(run.pages.into());
+            file.runs = file.runs.saturating_add(1);
+        }
+        offset = offset.saturating_add(u64::from(run.pages).saturating_mul(PAGE_SIZE));
+    }
+    files
+}

@@ -1,0 +1,129 @@
+//! Arguments of `coldstart image`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::launching::LaunchingArgs;
+use super::output::ForceArgs;
+
+#[derive(Debug, Args)]
+pub(crate) struct ImageArgs {
+    #[command(subcommand)]
+    pub(crate) action: ImageAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImageAction {
+    /// Make an image: what a start needs in front, in the order of the start
+    #[command(after_help = MAKE_HELP)]
+    Make(MakeArgs),
+    /// Check each byte of an image, and compare it with the files it was made of
+    #[command(after_help = VERIFY_HELP)]
+    Verify(VerifyArgs),
+    /// Show what an image was made for, and its hot files
+    #[command(after_help = SHOW_HELP)]
+    Show(ShowArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MakeArgs {
+    /// Where to write the image [default: the program's name with .erofs, in the working directory]
+    #[arg(long, short, value_name = "IMAGE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Directory to take whole; may be repeated [default: the files that the starts used]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tree: Vec<PathBuf>,
+
+    /// Trace of a start (`coldstart trace --cold --layers pages,files`); may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+
+    /// Do not drop the caches before the recorded start
+    #[arg(long, requires = "words")]
+    pub(crate) as_is: bool,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) launching: LaunchingArgs,
+
+    /// A program to start and record, and its arguments
+    #[arg(required_unless_present_any = ["tree", "trace"], trailing_var_arg = true, value_name = "PROGRAM")]
+    pub(crate) words: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The image
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: PathBuf,
+
+    /// Compare each file with the one of the same path below this directory, as `/`
+    #[arg(long, value_name = "ROOT")]
+    pub(crate) against: Option<PathBuf>,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The image
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: PathBuf,
+
+    /// Show at most this many hot files; 0 for all
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub(crate) limit: usize,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const MAKE_HELP: &str = "\
+The image is an EROFS file system without compression, which Linux mounts read-only. Its directories and inodes are in front, then come the \
+pages that the starts used, in the order of first use, then all others. So a start reads one range of the disk from its front to its end.
+
+Without --tree, the image has the files that the starts read or looked up, with all directories and links that lead to them. Files that a \
+start writes are left out. With --tree, it has exactly these directories; a mount inside is refused. Several starts, of one program or of several, give one order \
+that suits all. What an image cannot hold is refused by name.
+
+Owners, modes, times, hard links, holes, extended attributes, capabilities and access lists are kept. The same files and starts give the same bytes.
+
+Exit codes: 0 made; 2 something broke, and nothing was written.
+
+Examples:
+  sudo coldstart image make -- blender --background --version
+  sudo coldstart image make -o office.erofs --tree /usr/lib/libreoffice -- soffice --headless --terminate_after_init
+  coldstart image make -o both.erofs --trace a.coldtrace --trace b.coldtrace";
+
+const VERIFY_HELP: &str = "\
+A start image has digests of all its bytes: any change is found. Of an EROFS image that coldstart did not make, only the structure is \
+checked.
+
+With --against, each file must have the same kind, owner, mode, times, links, attributes and content as the one below ROOT, and below the \
+directories that were taken whole ROOT must not have more. It is read by coldstart's own reader, and as root through a mount by the kernel, too, which nobody else sees.
+
+Exit codes: 0 sound, and the same; 1 damaged, or different; 2 something could not be read.
+
+Examples:
+  coldstart image verify office.erofs
+  sudo coldstart image verify office.erofs --against /";
+
+const SHOW_HELP: &str = "\
+Hot files are in the order of their first page in the image.
+
+Exit codes: 0 shown; 2 something could not be read.
+
+Example:
+  coldstart image show office.erofs";

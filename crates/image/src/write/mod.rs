@@ -1,0 +1,147 @@
+//! Writing a planned image.
+//!
+//! Each byte of a file is read once, in the order of its file, and goes to its place from there; its digest comes from the same read.
+//! So reading is linear, and what is written in start order is the image's hot range alone. Nothing of a file is kept: memory is one
+//! buffer of 1 MiB. The first block is written last, because the UUID in it is a digest of everything else.
+
+mod contents;
+mod error;
+mod metadata;
+mod stream;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileExt;
+
+use coldstart_output::{OutputKind, OutputTarget};
+use coldstart_profile::FileIdentity;
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+
+use crate::crc32c::erofs_checksum;
+use crate::entry::EntryKind;
+use crate::index::{self, HotFile, HotPages, Index, Original};
+use crate::plan::layout::{BLOCK, SUPERBLOCK};
+use crate::plan::{Data, ImageSize, Plan};
+
+pub use error::{SourceProblem, WriteError};
+
+/// `coldstart image make`: how an earlier image is recognised.
+pub const KIND: OutputKind =
+    OutputKind { name: "a start image", recognises: crate::recognise::is_start_image, same_bytes: false };
+
+/// Called with the bytes of files that were read since the last call; may end the work.
+pub type Progress<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
+
+/// A written image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Its size.
+    pub size: ImageSize,
+    /// Its UUID: images with equal bytes have equal ones, others differ.
+    pub uuid: [u8; 16],
+}
+
+/// Writes an image to a target: all of it, or nothing.
+///
+/// # Errors
+/// [`WriteError`]; the target is unchanged then.
+pub fn write_image_at(target: &OutputTarget, plan: &Plan, progress: Progress) -> Result<Written, WriteError> {
+    let staged = target.begin()?;
+    let written = write_image(staged.file(), plan, progress).map_err(|error| match error {
+        WriteError::Image(source) => WriteError::Output(target.failed(source)),
+        error => error,
+    })?;
+    target.finish(staged)?;
+    Ok(written)
+}
+
+/// Writes an image to an empty file.
+///
+/// # Errors
+/// [`WriteError`]; the file's content is undefined then.
+pub fn write_image(file: &File, plan: &Plan, progress: Progress) -> Result<Written, WriteError> {
+    reserve(file, plan.size.total)?;
+    let (mut first_block, metadata_digest) = metadata::write(file, plan).map_err(WriteError::Image)?;
+    let mut originals = Vec::new();
+    let mut buffer = contents::Buffer::new();
+    for (number, inode) in plan.inodes.iter().enumerate() {
+        let (Some(entry), Data::File(map)) = (plan.entry(inode), &inode.data) else { continue };
+        let EntryKind::Regular(content) = &entry.kind else { continue };
+        if number == plan.index {
+            continue;
+        }
+        let digest = buffer.copy(file, entry, content, map, progress)?;
+        let modified = entry.attributes.modified;
+        let size = i64::try_from(content.size).unwrap_or(i64::MAX);
+        let identity = FileIdentity::from_stat(size, modified.seconds, modified.nanoseconds.into());
+        originals.push(Original { number: inode.number(), identity, digest });
+    }
+    originals.sort_by_key(|original| original.number);
+    let index = index_of(plan, metadata_digest, originals);
+    let (front, rest) = index::encode(&index);
+    write_index(file, plan, &front, &rest).map_err(WriteError::Image)?;
+    let uuid = index::uuid(&front);
+    seal(&mut first_block, uuid);
+    file.write_all_at(&first_block, 0).map_err(WriteError::Image)?;
+    Ok(Written { size: plan.size, uuid })
+}
+
+/// Takes the room at once, so that blocks lie together on the disk and a full disk is noticed before the work.
+fn reserve(file: &File, size: u64) -> Result<(), WriteError> {
+    match fallocate(file, FallocateFlags::empty(), 0, size) {
+        Ok(()) => Ok(()),
+        // Some network and FUSE file systems cannot.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => file.set_len(size).map_err(WriteError::Image),
+        Err(errno) => Err(WriteError::Image(errno.into())),
+    }
+}
+
+fn index_of(plan: &Plan, metadata_digest: index::Digest, originals: Vec<Original>) -> Index {
+    let number = |inode: usize| plan.inodes.get(inode).map_or(0, crate::plan::PlannedInode::number);
+    Index {
+        metadata_length: plan.size.metadata,
+        hot: plan.size.metadata..plan.size.metadata + plan.size.hot,
+        metadata_digest,
+        programs: plan.programs.iter().cloned().map(OsString::from_vec).collect(),
+        trees: plan.trees.clone(),
+        files: plan
+            .hot_files
+            .iter()
+            .map(|(inode, path)| HotFile { number: number(*inode), path: path.to_path_buf() })
+            .collect(),
+        runs: plan
+            .runs
+            .iter()
+            .map(|run| HotPages { programs: run.programs, file: run.file, start: run.start, pages: run.pages })
+            .collect(),
+        originals,
+    }
+}
+
+/// Writes the index to its pages: the front part at the beginning of the hot range, the rest where its map says.
+fn write_index(file: &File, plan: &Plan, front: &[u8], rest: &[u8]) -> std::io::Result<()> {
+    let Some(Data::File(map)) = plan.inodes.get(plan.index).map(|inode| &inode.data) else { return Ok(()) };
+    let mut bytes = front.to_vec();
+    bytes.extend_from_slice(rest);
+    bytes.resize((map.pages * BLOCK) as usize, 0);
+    for segment in map.segments() {
+        let (from, to) = (segment.pages.start * BLOCK, segment.pages.end * BLOCK);
+        if let (Some(block), Some(bytes)) = (segment.block, bytes.get(from as usize..to as usize)) {
+            file.write_all_at(bytes, block * BLOCK)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts UUID and checksum into the first block.
+fn seal(first_block: &mut [u8], uuid: [u8; 16]) {
+    let superblock = SUPERBLOCK as usize;
+    first_block[superblock + metadata::UUID..superblock + metadata::UUID + 16].copy_from_slice(&uuid);
+    // The checksum's own field is still zero. It covers the rest of the block, with the inodes in it.
+    let checksum = erofs_checksum(&first_block[superblock..]);
+    let field = superblock + metadata::CHECKSUM;
+    first_block[field..field + 4].copy_from_slice(&checksum.to_le_bytes());
+}
