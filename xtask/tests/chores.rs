@@ -54,7 +54,7 @@ esac
 
 const COLDSTART: &str = r#"
 test "$1" = speedup || { echo "I cannot $1" >&2; exit 2; }
-echo '{"schema": "coldstart.speedup/2", "measurement": {
+echo '{"schema": "coldstart.speedup/2", "fixes": [{"proven": true}], "measurement": {
     "summaries": [{"command": 0, "state": "cold", "median": 2.0}, {"command": 1, "state": "cold", "median": 0.5}],
     "comparisons": [{"command": 1, "state": "cold", "verdict": "faster"}]}}'
 "#;

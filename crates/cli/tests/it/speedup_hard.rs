@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use coldstart_host::process::own;
 use coldstart_testing::{compile, is_root, scratch, skip, within};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -120,9 +121,11 @@ fn changed_files_are_compared_with_unchanged_copies() {
 
 #[test]
 fn a_program_that_reads_its_own_file_is_not_packed() {
+    let program = format!("#define OWN \"{}\"\n", own::PROGRAM);
     let scene = Scene::new(
-        "int main(void) { FILE *own = fopen(\"/proc/self/exe\", \"r\"); unsigned long digest = sum(); int byte;\n\
-         while ((byte = getc(own)) != EOF) digest = digest * 31 + byte; return !printf(\"%lx\\n\", digest); }\n",
+        &(program
+            + "int main(void) { FILE *own = fopen(OWN, \"r\"); unsigned long digest = sum(); int byte;\n\
+         while ((byte = getc(own)) != EOF) digest = digest * 31 + byte; return !printf(\"%lx\\n\", digest); }\n"),
     );
     let story = scene.story(&["--fixes", "pack"]);
     if has_view(&story) {
@@ -133,9 +136,11 @@ fn a_program_that_reads_its_own_file_is_not_packed() {
 
 #[test]
 fn a_program_that_names_its_namespace_notices_the_view() {
+    let namespace = format!("#define NAMESPACE \"{}\"\n", own::MOUNT_NAMESPACE);
     let scene = Scene::new(
-        "int main(void) { char name[99]; ssize_t length = readlink(\"/proc/self/ns/mnt\", name, sizeof name);\n\
-         return length < 0 || !printf(\"%.*s %d\\n\", (int)length, name, sum()); }\n",
+        &(namespace
+            + "int main(void) { char name[99]; ssize_t length = readlink(NAMESPACE, name, sizeof name);\n\
+         return length < 0 || !printf(\"%.*s %d\\n\", (int)length, name, sum()); }\n"),
     );
     let story = scene.story(&["--fixes", "pack"]);
     let reason = why(&story, "pack");
