@@ -8,6 +8,7 @@ pub mod bind;
 pub mod command;
 pub mod doctor;
 pub mod error;
+pub mod fix_kind;
 pub mod hanging;
 pub mod image;
 pub mod inspect;

@@ -25,9 +25,10 @@ use coldstart_profile::printable;
 use serde::Serialize;
 
 use crate::error::{AppError, HintExt};
+use crate::fix_kind::FileChange;
 use crate::observer::Observer;
 use crate::prefetch::{now, read_plan, view_plan};
-use crate::speedup::{FileChange, Launcher};
+use crate::speedup::Launcher;
 
 pub use changed::{FellBack, FileReplacer, Guard, fall_back};
 pub use health::{Health, InstallationReport, Listing, PlaceReport, Remedy, StaleFile, installations_with, list};

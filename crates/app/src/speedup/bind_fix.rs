@@ -3,10 +3,11 @@
 use std::rc::Rc;
 
 use super::copies::{BoundCopy, TrialDirectory, bound_copy};
-use super::fix::{Fix, FixKind, Prospect};
+use super::fix::{Fix, Prospect};
 use super::setup::Setup;
 use super::subject::Subject;
 use crate::error::AppError;
+use crate::fix_kind::FixKind;
 use crate::text::counted;
 
 /// Binds the program.

@@ -3,7 +3,7 @@
 //! The choice may go by small differences, because it claims nothing: the set that is chosen is measured again, against the plain
 //! start, and only that measurement is reported as its gain.
 
-use super::fix::FixKind;
+use crate::fix_kind::FixKind;
 
 /// A fix, or several together, measured against the plain start.
 #[derive(Clone, Debug, PartialEq)]

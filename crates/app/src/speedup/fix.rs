@@ -5,37 +5,7 @@ use serde::Serialize;
 use super::setup::Setup;
 use super::subject::Subject;
 use crate::error::AppError;
-
-/// A kind of fix, as the user names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FixKind {
-    /// Rewrites the program so that the loader finds each library at the first try.
-    Bind,
-    /// Packs relative relocations of the program and its libraries.
-    Pack,
-    /// Replays a recorded plan of reads. Last: it records what the other fixes leave to read.
-    Prefetch,
-}
-
-impl FixKind {
-    /// All kinds, in the order in which they are applied.
-    pub const ALL: [Self; 3] = [Self::Bind, Self::Pack, Self::Prefetch];
-
-    /// Its name: the verb that does the same alone.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pack => "pack",
-            Self::Bind => "bind",
-            Self::Prefetch => "prefetch",
-        }
-    }
-
-    /// Whether it changes files of the program.
-    pub fn changes_files(self) -> bool {
-        matches!(self, Self::Pack | Self::Bind)
-    }
-}
+use crate::fix_kind::FixKind;
 
 /// A way to make a program start faster.
 ///

@@ -4,11 +4,11 @@ use coldstart_install::Scope;
 use coldstart_install::place::PlaceChoice;
 use coldstart_launch::{CommandLine, LaunchOptions};
 
-use super::fix::FixKind;
 use super::proof::start;
 use super::sameness::{Start, compare};
 use super::story::Story;
 use crate::error::{AppError, HintExt};
+use crate::fix_kind::FixKind;
 use crate::install::{InstallOutcome, InstallRequest, install, refresh, uninstall};
 use crate::observer::Observer;
 

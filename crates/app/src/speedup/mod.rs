@@ -41,12 +41,13 @@ use crate::measure::coldest_state;
 use crate::observer::Observer;
 use crate::prefetch::{RecordedPlan, write_plan};
 
-pub use fix::{FixKind, Prospect};
+pub use crate::fix_kind::{FileChange, FixKind};
+pub use fix::Prospect;
 pub use installation::{Baseline, install_best};
 pub use launcher::Launcher;
 pub(crate) use launcher::ourselves;
 pub use limit::LimitedBy;
-pub use story::{Cost, FileChange, Step, Story, Traces, Trial};
+pub use story::{Cost, Step, Story, Traces, Trial};
 pub use traces::TracePlaces;
 
 use bind_fix::BindFix;

@@ -7,10 +7,11 @@ use std::rc::Rc;
 use coldstart_sys::private_mounts::Overlay;
 
 use super::copies::{PlannedPacking, ProgramFiles, TrialDirectory, by_device, planned_packing, write_packed};
-use super::fix::{Fix, FixKind, Prospect};
+use super::fix::{Fix, Prospect};
 use super::setup::Setup;
 use super::subject::{Changeable, Subject};
 use crate::error::AppError;
+use crate::fix_kind::FixKind;
 use crate::text::{counted, size};
 
 /// Packs every object of the program.

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::fix::{Fix, FixKind, Prospect};
+use super::fix::{Fix, Prospect};
 use super::setup::Setup;
 use super::subject::Subject;
 use crate::error::AppError;
+use crate::fix_kind::FixKind;
 use crate::prefetch::{BothPlans, PlanRecorder, RecordedPlan};
 use crate::text::size;
 

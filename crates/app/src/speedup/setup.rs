@@ -12,10 +12,9 @@ use coldstart_profile::printable;
 use coldstart_sys::private_mounts::{Overlay, PrivateMounts};
 
 use super::copies::TrialDirectory;
-use super::fix::FixKind;
-use super::story::FileChange;
 use super::subject::Subject;
 use crate::error::AppError;
+use crate::fix_kind::{FileChange, FixKind};
 use crate::measure::candidate;
 use crate::prefetch::RecordedPlan;
 

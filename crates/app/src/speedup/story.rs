@@ -8,9 +8,10 @@ use coldstart_profile::plan::PlannedDevice;
 use coldstart_profile::{JsonPath, WorkingSet};
 use serde::Serialize;
 
-use super::fix::{FixKind, Prospect};
+use super::fix::Prospect;
 use super::installation::Baseline;
 use super::limit::{LimitedBy, limit, limited_by, medians};
+use crate::fix_kind::{FileChange, FixKind};
 
 /// The result of `speedup`.
 #[derive(Clone, Debug, Serialize)]
@@ -110,20 +111,6 @@ pub struct Step {
     pub cost: Cost,
     /// The files that they change.
     pub changes: Vec<FileChange>,
-}
-
-/// A file of the program that fixes change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FileChange {
-    /// Its path, without links.
-    #[serde(flatten, serialize_with = "as_json_path")]
-    pub path: PathBuf,
-    /// The fixes, in the order in which they are applied.
-    pub edits: Vec<FixKind>,
-}
-
-fn as_json_path<S: serde::Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
-    JsonPath::new(path).serialize(serializer)
 }
 
 /// What fixes cost, in bytes.

@@ -7,13 +7,14 @@ use coldstart_profile::measurement::Summary;
 use coldstart_profile::printable;
 
 use super::choose::{Tried, best, sets_to_try};
-use super::fix::{Fix, FixKind, Prospect};
+use super::fix::{Fix, Prospect};
 use super::proof::{Proof, Prover, STARTS};
 use super::setup::Setup;
 use super::story::Trial;
 use super::subject::Subject;
 use super::{LEAST_ROUNDS, PLAIN, SpeedupOptions};
 use crate::error::AppError;
+use crate::fix_kind::FixKind;
 use crate::observer::Observer;
 use crate::text::{counted, plain};
 

@@ -22,7 +22,7 @@ pub(crate) use refresh::refresh_files;
 pub use replacer::FileReplacer;
 
 use crate::error::AppError;
-use crate::speedup::{FileChange, FixKind};
+use crate::fix_kind::{FileChange, FixKind};
 use details::Details;
 
 /// The directory of links of a bound program, within its installation.

@@ -1,0 +1,51 @@
+//! The kinds of fixes, and a file as they change it: what is measured by `speedup` and put in place by `install`.
+
+use std::path::{Path, PathBuf};
+
+use coldstart_profile::JsonPath;
+use serde::{Serialize, Serializer};
+
+/// A kind of fix, as the user names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FixKind {
+    /// Rewrites the program so that the loader finds each library at the first try.
+    Bind,
+    /// Packs relative relocations of the program and its libraries.
+    Pack,
+    /// Replays a recorded plan of reads. Last: it records what the other fixes leave to read.
+    Prefetch,
+}
+
+impl FixKind {
+    /// All kinds, in the order in which they are applied.
+    pub const ALL: [Self; 3] = [Self::Bind, Self::Pack, Self::Prefetch];
+
+    /// Its name: the verb that does the same alone.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pack => "pack",
+            Self::Bind => "bind",
+            Self::Prefetch => "prefetch",
+        }
+    }
+
+    /// Whether it changes files of the program.
+    pub fn changes_files(self) -> bool {
+        matches!(self, Self::Pack | Self::Bind)
+    }
+}
+
+/// A file of the program that fixes change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileChange {
+    /// Its path, without links.
+    #[serde(flatten, serialize_with = "as_json_path")]
+    pub path: PathBuf,
+    /// The fixes, in the order in which they are applied.
+    pub edits: Vec<FixKind>,
+}
+
+fn as_json_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    JsonPath::new(path).serialize(serializer)
+}
