@@ -1,5 +1,6 @@
 //! Programs worth a demonstration, and which of those installed gains most.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -148,7 +149,10 @@ pub(super) fn choose(directory: &Path, interrupt: &Interrupt) -> Result<Candidat
     let begun = Instant::now();
     let may_drop = drop_caches().is_ok();
     let mut best: Option<(f64, Candidate)> = None;
-    for candidate in KNOWN.iter().filter_map(Candidate::of_known) {
+    // One program may have two names, one of them a script: those with the same arguments are one.
+    let mut known = HashSet::new();
+    let is_new = |candidate: &Candidate| known.insert(candidate.arguments.clone());
+    for candidate in KNOWN.iter().filter_map(Candidate::of_known).filter(is_new) {
         if best.is_some() && (begun.elapsed() > ALL_LIMIT || !may_drop) {
             break;
         }

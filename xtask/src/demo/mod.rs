@@ -24,6 +24,8 @@ use story::{Story, Verdict, head, seconds};
 
 /// Counted runs of each command in each state on this machine's disk.
 const RUNS: u32 = 5;
+/// Time for trials and measurements on this machine's disk: enough for the more promising plan of a large program.
+const BUDGET: &str = "25s";
 /// On the network model, of a program whose hot starts take [`SLOW`] or longer: what differs there differs by much.
 const FEWER_RUNS: u32 = 3;
 const SLOW: Duration = Duration::from_millis(400);
@@ -121,7 +123,8 @@ fn from_now_on(programs: &Programs, candidate: &Candidate, directory: &Path) -> 
 fn own_disk(programs: &Programs, candidate: &Candidate, directory: &Path, interrupt: &Interrupt) -> Result<Story> {
     let mut speedup = Command::new(&programs.coldstart);
     // The command at the end replays a plan and changes no file, so no other fix is measured.
-    speedup.args(["speedup", "--fixes", "prefetch", "--json", "--force", "--runs", &RUNS.to_string(), "--output"]);
+    speedup.args(["speedup", "--fixes", "prefetch", "--budget", BUDGET, "--json", "--force"]);
+    speedup.args(["--runs", &RUNS.to_string(), "--output"]);
     speedup.arg(directory.join(format!("{}.prefetch", file_name(candidate)))).arg("--").arg(&candidate.program);
     speedup.args(candidate.arguments(&directory.to_string_lossy())).current_dir(directory);
     let output = speedup.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
