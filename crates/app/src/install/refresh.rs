@@ -43,7 +43,8 @@ pub struct RefreshOutcome {
     pub afterwards: Vec<String>,
 }
 
-/// Makes replaced files again from their originals, records the program again, and replaces the plan: a program that starts meanwhile sees the old or the new one.
+/// Makes replaced files again from their originals, records the program again, and replaces the plan: a program that starts meanwhile
+/// sees the old or the new one.
 ///
 /// # Errors
 /// If nothing of this name is installed, it is half-made, or the program cannot be recorded. The old plan is then in use.

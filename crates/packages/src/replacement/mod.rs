@@ -30,7 +30,7 @@ pub use repair::{Repaired, repair};
 use crate::dpkg;
 use crate::error::PackageError;
 use crate::other_managers;
-use crate::owner::{Owner, Ownership, inside, owner_of, ownerships_of, what_changed};
+use crate::owner::{Owner, Ownership, inside, owner_of, what_changed};
 use record::{Pending, Phase, Record};
 
 /// A step that has been done, on the way there or back. For tests that end the program in between.
@@ -87,14 +87,13 @@ pub fn recorded(root: &Path, records: &Path) -> Result<Vec<Replacement>, Package
     Ok(Record::all(records)?.into_iter().map(with).collect())
 }
 
-/// The reason against replacing each of several files, in their order; `None` for a file that can be replaced. Changes nothing, and
-/// asks dpkg for all of them at once.
+/// The reason against replacing each of several files, in their order; `None` for a file that can be replaced. `owners` are those that
+/// [`crate::ownerships_of`] tells. Changes nothing.
 ///
 /// # Errors
 /// When the package manager exists but does not answer.
-pub fn refusals(root: &Path, files: &[&Path]) -> Result<Vec<Option<PackageError>>, PackageError> {
-    let owners = ownerships_of(root, files)?;
-    files.iter().zip(owners).map(|(file, ownership)| refusal(root, file, &ownership)).collect()
+pub fn refusals(root: &Path, files: &[&Path], owners: &[Ownership]) -> Result<Vec<Option<PackageError>>, PackageError> {
+    files.iter().zip(owners).map(|(file, ownership)| refusal(root, file, ownership)).collect()
 }
 
 fn refusal(root: &Path, file: &Path, ownership: &Ownership) -> Result<Option<PackageError>, PackageError> {

@@ -72,8 +72,9 @@ impl Guard {
         let root = Path::new("/");
         let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
         let mut reasons: Vec<Option<String>> = files.iter().map(|file| self.refusal(file)).collect();
+        let owners = ownerships_of(root, &paths)?;
         let owned: Vec<Option<String>> = match self.scope {
-            Scope::User => ownerships_of(root, &paths)?
+            Scope::User => owners
                 .iter()
                 .map(|owner| match owner {
                     Ownership::None => None,
@@ -86,8 +87,7 @@ impl Guard {
             Scope::System => {
                 // Before anything is replaced: the hook must not be a way to become root.
                 let hook = ourselves().err().map(|error| error.sentence());
-                let owners = ownerships_of(root, &paths)?;
-                let refused = refusals(root, &paths)?;
+                let refused = refusals(root, &paths, &owners)?;
                 let reason = |(refusal, owner): (Option<_>, &Ownership)| match (refusal, owner) {
                     (Some(error), _) => Some(clause(&error)),
                     (None, Ownership::Dpkg { .. }) => hook.clone(),

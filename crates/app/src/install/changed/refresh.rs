@@ -22,7 +22,7 @@ pub(crate) fn refresh_files(files: &[ChangedFile]) -> Result<(Vec<ChangedFile>, 
         let again = match details.replacement(file.path.path())? {
             None => FileReplacer.replace(file).map_err(AppError::from),
             Some(replacement) => match replacement.condition()? {
-                Condition::Fresh if !file.edit.contains("bind") => Ok(()),
+                Condition::Fresh if details.links.is_none() => Ok(()),
                 Condition::Overwritten => {
                     notes.push(format!("`{path}` was overwritten and is left as it is"));
                     left.push(file.clone());

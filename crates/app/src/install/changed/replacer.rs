@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use coldstart_bind::Change;
 use coldstart_install::{ChangedFile, InstallError, InstallationState, Registry, ReplacedState, Replacer};
 use coldstart_packages::{Condition, PackageError, Replacement, remove_unused_hook, write_hook};
@@ -72,7 +71,7 @@ fn put_in_place(file: &ChangedFile) -> Result<(), AppError> {
 /// # Errors
 /// If others than root can change it.
 pub(super) fn ourselves() -> Result<PathBuf, AppError> {
-    let ourselves = std::env::current_exe().context("cannot find the executable of this process")?;
+    let ourselves = crate::speedup::ourselves()?;
     match open_to_others(&ourselves) {
         Some(open) => Err(AppError::hinted(
             AppError::new(format!(
@@ -131,7 +130,7 @@ fn state(file: &ChangedFile) -> Result<ReplacedState, AppError> {
     let Some(replacement) = details.replacement(path)? else { return Ok(ReplacedState::Original) };
     let changed = |why: &str| Ok(ReplacedState::Changed(why.to_owned()));
     match replacement.condition()? {
-        Condition::Fresh => Ok(match changed_search(file) {
+        Condition::Fresh => Ok(match changed_search(file, &details) {
             Some(why) => ReplacedState::Changed(why),
             None => ReplacedState::Replaced,
         }),
@@ -146,10 +145,8 @@ fn state(file: &ChangedFile) -> Result<ReplacedState, AppError> {
 }
 
 /// What has changed for a bound program that its links do not follow by themselves.
-fn changed_search(file: &ChangedFile) -> Option<String> {
-    if !file.edit.split('+').any(|edit| edit == "bind") {
-        return None;
-    }
+fn changed_search(file: &ChangedFile, details: &Details) -> Option<String> {
+    details.links.as_ref()?;
     let changes = match crate::status::of_file(file.path.path()) {
         Ok(status) => status.changes,
         Err(error) => return Some(error.sentence()),
