@@ -48,21 +48,10 @@ impl Scene {
             .unwrap()
     }
 
-    fn install(&self, fixes: &str) -> Output {
-        let program = self.program.to_str().unwrap();
-        self.ours(&[
-            "speedup",
-            "--install",
-            "--anyway",
-            "--user",
-            "--runs",
-            "2",
-            "--fixes",
-            fixes,
-            "--json",
-            "--",
-            program,
-        ])
+    /// Installs it bound, whatever is measured; with further options.
+    fn install(&self, options: &[&str]) -> Output {
+        let words = ["speedup", "--install", "--anyway", "--user", "--runs", "2", "--fixes", "bind"];
+        self.ours(&[&words[..], options, &["--", self.program.to_str().unwrap()]].concat())
     }
 
     /// The manifest of the only installation.
@@ -112,7 +101,7 @@ fn a_bound_program_is_installed_in_place_and_undone() {
     let scene = Scene::new();
     let original = fs::read(&scene.program).unwrap();
     assert!(searches_in_vain(&scene.program));
-    let installed = scene.install("bind");
+    let installed = scene.install(&["--json"]);
     succeeded(&installed);
     let installed = json(&installed);
     let program = scene.program.to_str().unwrap();
@@ -127,7 +116,7 @@ fn a_bound_program_is_installed_in_place_and_undone() {
     assert!(listed.contains("fresh") && listed.contains(program), "{listed}");
 
     // There is no plain start to measure any more.
-    let again = scene.install("bind");
+    let again = scene.install(&["--json"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("is installed with changed files"), "{}", text(&again.stderr));
 
@@ -170,7 +159,7 @@ fn an_interrupted_replacement_is_repaired() {
     let scene = Scene::new();
     let original = fs::read(&scene.program).unwrap();
     for state in ["installing", "uninstalling"] {
-        succeeded(&scene.install("bind"));
+        succeeded(&scene.install(&["--json"]));
         let manifest = fs::read_to_string(scene.manifest()).unwrap();
         assert!(manifest.contains("\"installed\""));
         fs::write(scene.manifest(), manifest.replace("\"state\": \"installed\"", &format!("\"state\": \"{state}\"")))
@@ -193,22 +182,7 @@ fn an_installation_that_changes_the_program_is_undone() {
     let original = fs::read(&scene.program).unwrap();
     let kept = scene.program.with_file_name(".searching.coldstart-original");
     let check = format!("test ! -e '{}'", kept.display());
-    let program = scene.program.to_str().unwrap();
-    let words = [
-        "speedup",
-        "--install",
-        "--anyway",
-        "--user",
-        "--runs",
-        "2",
-        "--fixes",
-        "bind",
-        "--check",
-        &check,
-        "--",
-        program,
-    ];
-    let refused = scene.ours(&words);
+    let refused = scene.install(&["--check", &check]);
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
     let told = text(&refused.stderr);
     assert!(told.contains("nothing was installed") && told.contains("does not do what it did"), "{told}");
