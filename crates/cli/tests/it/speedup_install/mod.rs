@@ -123,9 +123,9 @@ fn a_bound_program_is_installed_in_place_and_undone() {
     // A library that is found elsewhere now.
     let other = scene.program.with_file_name("empty").join("0/l7.so");
     fs::copy(scene.program.with_file_name("lib/l7.so"), &other).unwrap();
-    let stale = scene.ours(&["installed", "searching", "--user"]);
+    let stale = scene.ours(&["installed", "searching", "--user", "--json"]);
     assert_eq!(stale.status.code(), Some(1), "{}", text(&stale.stderr));
-    assert!(text(&stale.stdout).contains("the libraries that it was bound"), "{}", text(&stale.stdout));
+    assert!(text(&stale.stdout).contains("the libraries that it was bound to"), "{}", text(&stale.stdout));
     succeeded(&scene.ours(&["installed", "searching", "--user", "--refresh"]));
     succeeded(&scene.ours(&["installed", "searching", "--user"]));
     // The loader opens a link of the installation; where that leads, it does not say.
