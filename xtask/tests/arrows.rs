@@ -128,7 +128,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("coldstart-testing", &[]),
-    ("coldstart-launcher", &["coldstart-sys", "coldstart-prefetch"]),
+    ("coldstart-launcher", &["coldstart-sys", "coldstart-image", "coldstart-prefetch"]),
     ("coldstart-testbed", &["coldstart-host", "coldstart-sys"]),
     ("xtask", &["coldstart-host"]),
 ];

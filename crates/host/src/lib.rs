@@ -7,6 +7,7 @@
 //!
 //! Why this is not the `procfs` crate: `docs/decisions/0024-facts-of-the-running-system.md`.
 
+pub mod backing_device;
 pub mod block_device;
 pub mod descriptor;
 pub mod kernel;

@@ -106,6 +106,18 @@ pub struct Content {
     pub holes: Vec<Range<u64>>,
     /// Where the bytes come from.
     pub source: Source,
+    /// What tells that the original is still the file that was copied, where that is known.
+    pub origin: Option<Origin>,
+}
+
+/// The inode of an original: another one lies in its place, or its own is not as it was, once the original was changed in any way, also if its
+/// size and time of modification are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// `st_ino`. The device is no part of it: its number changes from boot to boot.
+    pub inode: u64,
+    /// `st_ctim`, in nanoseconds since 1970-01-01 UTC.
+    pub changed: i64,
 }
 
 /// Where a file's bytes come from when the image is written.

@@ -9,6 +9,7 @@
 //! | what the image says of itself | `index/`, `docs/formats/start-image.md` |
 //! | reading images, independent of the writer | `read/` |
 //! | an image against itself and against its originals | `verify/` |
+//! | its files in the place of their originals, for one start | `start/` |
 //!
 //! Not obvious: a start that reads its files from here reads one range of the disk from front to back. That only works if *everything*
 //! it needs lies in front: the metadata of all files come first, and a single early page at the end would hold it up.
@@ -20,11 +21,12 @@ mod index;
 mod plan;
 pub mod read;
 mod recognise;
+pub mod start;
 pub mod tree;
 pub mod verify;
 mod write;
 
-pub use entry::{Attributes, Content, DeviceNumber, Entry, EntryKind, Source, Timestamp, Xattr};
+pub use entry::{Attributes, Content, DeviceNumber, Entry, EntryKind, Origin, Source, Timestamp, Xattr};
 pub use hot_order::{FirstTouches, HotOrder, HotRun, hot_order};
 pub use index::{DIRECTORY, Digest, HotFile, HotPages, INDEX, Index, IndexError, Original};
 pub use plan::{ImageSize, LeftOut, LeftOutReason, Plan, PlanError, PlanProblem};

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use coldstart_profile::FileIdentity;
 
+use crate::entry::Origin;
+
 use super::{Counts, Digest, HotFile, HotPages, Index, MAGIC, MOST_FRONT, Original, VERSION, record, size};
 
 /// Why an index cannot be read.
@@ -19,6 +21,9 @@ pub enum IndexError {
     /// Of a newer coldstart.
     #[error("its index has version {0}, newer than this coldstart knows ({VERSION})")]
     NewerVersion(u32),
+    /// Of an earlier coldstart.
+    #[error("its index has version {0}, of an earlier coldstart")]
+    OlderVersion(u32),
     /// Shorter or longer than it says.
     #[error("its index has {found} bytes, but its own numbers say {expected}")]
     Length {
@@ -62,7 +67,8 @@ pub(crate) fn front_length(header: &[u8]) -> Result<u64, IndexError> {
     match bytes.u32() {
         Some(VERSION) => {}
         Some(version) if version > VERSION => return Err(IndexError::NewerVersion(version)),
-        _ => return Err(IndexError::NotAnIndex),
+        Some(version) => return Err(IndexError::OlderVersion(version)),
+        None => return Err(IndexError::NotAnIndex),
     }
     bytes
         .u32()
@@ -74,8 +80,26 @@ pub(crate) fn front_length(header: &[u8]) -> Result<u64, IndexError> {
 
 /// Reads an index from its front part and its originals.
 pub(crate) fn decode(front: &[u8], rest: &[u8]) -> Result<Index, IndexError> {
-    let wrong_length =
-        |expected| IndexError::Length { found: (front.len() as u64).saturating_add(rest.len() as u64), expected };
+    let (mut index, header) = front_and_header(front)?;
+    let (expected_front, expected) = size(&header.counts);
+    if expected.checked_sub(expected_front) != Some(rest.len() as u64) {
+        let found = (front.len() as u64).saturating_add(rest.len() as u64);
+        return Err(IndexError::Length { found, expected });
+    }
+    if *blake3::hash(rest).as_bytes() != header.rest_digest {
+        return Err(IndexError::Damaged("the table of originals"));
+    }
+    index.originals = originals(rest)?;
+    Ok(index)
+}
+
+/// Reads an index without its originals, which a start does not need.
+pub(crate) fn decode_front(front: &[u8]) -> Result<Index, IndexError> {
+    front_and_header(front).map(|(index, _)| index)
+}
+
+fn front_and_header(front: &[u8]) -> Result<(Index, Header), IndexError> {
+    let wrong_length = |expected| IndexError::Length { found: front.len() as u64, expected };
     let front_length = front_length(front)?;
     if front_length != front.len() as u64 {
         return Err(wrong_length(front_length));
@@ -85,14 +109,8 @@ pub(crate) fn decode(front: &[u8], rest: &[u8]) -> Result<Index, IndexError> {
         return Err(IndexError::Damaged("its checksum"));
     }
     let (expected_front, expected) = size(&header.counts);
-    if expected_front != front_length
-        || expected != header.length
-        || expected.checked_sub(expected_front) != Some(rest.len() as u64)
-    {
+    if expected_front != front_length || expected != header.length {
         return Err(wrong_length(expected));
-    }
-    if *blake3::hash(rest).as_bytes() != header.rest_digest {
-        return Err(IndexError::Damaged("the table of originals"));
     }
     let end = header.hot_start.checked_add(header.hot_length).ok_or(IndexError::Damaged("the hot range"))?;
     let mut index = Index {
@@ -102,8 +120,7 @@ pub(crate) fn decode(front: &[u8], rest: &[u8]) -> Result<Index, IndexError> {
         ..Index::default()
     };
     read_tables(front, &header.counts, &mut index).ok_or_else(|| wrong_length(expected))??;
-    index.originals = originals(rest)?;
-    Ok(index)
+    Ok((index, header))
 }
 
 struct Header {
@@ -151,8 +168,10 @@ fn read_tables(front: &[u8], counts: &Counts, index: &mut Index) -> Option<Resul
     let trees = lengths(counts.trees, &mut bytes)?;
     let mut files = Vec::new();
     for _ in 0..counts.files {
-        files.push((bytes.u64()?, bytes.u32()?));
-        bytes.u32()?;
+        let (number, length, _) = (bytes.u64()?, bytes.u32()?, bytes.u32()?);
+        let (inode, changed) = (bytes.u64()?, bytes.u64()?.cast_signed());
+        let identity = FileIdentity { size: bytes.u64()?, modified: bytes.u64()?.cast_signed() };
+        files.push((number, length, identity, (inode != 0).then_some(Origin { inode, changed })));
     }
     for number in 0..counts.runs {
         let run = HotPages { programs: bytes.u64()?, file: bytes.u32()?, start: bytes.u32()?, pages: bytes.u32()? };
@@ -177,10 +196,11 @@ fn read_tables(front: &[u8], counts: &Counts, index: &mut Index) -> Option<Resul
             None => return Some(Err(IndexError::Record { what: "tree", number })),
         }
     }
-    for (number, (inode, length)) in files.into_iter().enumerate() {
+    for (number, (inode, length, identity, origin)) in files.into_iter().enumerate() {
         match name(length) {
             Some(name) => {
-                index.files.push(HotFile { number: inode, path: PathBuf::from(OsString::from_vec(name)) });
+                let path = PathBuf::from(OsString::from_vec(name));
+                index.files.push(HotFile { number: inode, path, identity, origin });
             }
             None => return Some(Err(IndexError::Record { what: "hot file", number })),
         }

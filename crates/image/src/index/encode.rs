@@ -43,6 +43,11 @@ pub(crate) fn encode(index: &Index) -> (Vec<u8>, Vec<u8>) {
         front.extend_from_slice(&file.number.to_le_bytes());
         front.extend_from_slice(&(file.path.as_os_str().len() as u32).to_le_bytes());
         front.extend_from_slice(&[0; 4]);
+        let (inode, changed) = file.origin.map_or((0, 0), |origin| (origin.inode, origin.changed));
+        front.extend_from_slice(&inode.to_le_bytes());
+        front.extend_from_slice(&changed.to_le_bytes());
+        front.extend_from_slice(&file.identity.size.to_le_bytes());
+        front.extend_from_slice(&file.identity.modified.to_le_bytes());
     }
     for run in &index.runs {
         front.extend_from_slice(&run.programs.to_le_bytes());

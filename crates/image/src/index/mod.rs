@@ -6,6 +6,7 @@
 
 mod decode;
 mod encode;
+mod sign;
 
 use std::ffi::OsString;
 use std::ops::Range;
@@ -13,9 +14,12 @@ use std::path::PathBuf;
 
 use coldstart_profile::FileIdentity;
 
+use crate::entry::Origin;
+
 pub use decode::IndexError;
-pub(crate) use decode::{decode, front_length};
+pub(crate) use decode::{decode, decode_front, front_length};
 pub(crate) use encode::{encode, uuid};
+pub(crate) use sign::{Sign, is_sign};
 
 /// The directory of the image's own files.
 pub const DIRECTORY: &str = "/.coldstart";
@@ -23,8 +27,8 @@ pub const DIRECTORY: &str = "/.coldstart";
 pub const INDEX: &str = "/.coldstart/start-image";
 /// First bytes of an index.
 pub(crate) const MAGIC: [u8; 8] = *b"coldimg\0";
-/// Version that this build writes, and the newest that it reads.
-pub(crate) const VERSION: u32 = 1;
+/// Version that this build writes, and the only one that it reads.
+pub(crate) const VERSION: u32 = 2;
 /// Largest front part that is read, in bytes: 40 million runs.
 pub(crate) const MOST_FRONT: u64 = 1 << 30;
 
@@ -33,7 +37,7 @@ pub(crate) mod record {
     pub(crate) const HEADER: u64 = 160;
     pub(crate) const PROGRAM: u64 = 4;
     pub(crate) const TREE: u64 = 4;
-    pub(crate) const HOT_FILE: u64 = 16;
+    pub(crate) const HOT_FILE: u64 = 48;
     pub(crate) const RUN: u64 = 24;
     pub(crate) const ORIGINAL: u64 = 56;
 }
@@ -69,6 +73,10 @@ pub struct HotFile {
     pub number: u64,
     /// Its path, as the start named it.
     pub path: PathBuf,
+    /// Size and modification time of its original.
+    pub identity: FileIdentity,
+    /// Its original's inode, where it is one of this machine.
+    pub origin: Option<Origin>,
 }
 
 /// A run of hot pages.

@@ -9,7 +9,15 @@ fn index() -> Index {
         metadata_digest: [7; 32],
         programs: vec!["soffice --headless".into(), OsString::new()],
         trees: vec!["/usr".into()],
-        files: vec![HotFile { number: 36, path: "/usr/bin/a".into() }, HotFile { number: 40, path: "/b".into() }],
+        files: vec![
+            HotFile {
+                number: 36,
+                path: "/usr/bin/a".into(),
+                identity: FileIdentity { size: 9, modified: -1 },
+                origin: Some(Origin { inode: 77, changed: -5 }),
+            },
+            HotFile { number: 40, path: "/b".into(), identity: FileIdentity { size: 0, modified: 5 }, origin: None },
+        ],
         runs: vec![
             HotPages { programs: 1, file: 0, start: 3, pages: 2 },
             HotPages { programs: 3, file: 1, start: 0, pages: 1 },
@@ -56,9 +64,9 @@ fn each_cut_and_each_flipped_bit_is_noticed() {
 #[test]
 fn a_newer_version_says_so() {
     let (mut front, rest) = encode(&index());
-    front[8] = 2;
+    front[8] = 3;
     let error = decode(&front, &rest).unwrap_err();
-    assert_eq!(error.to_string(), "its index has version 2, newer than this coldstart knows (1)");
+    assert_eq!(error.to_string(), "its index has version 3, newer than this coldstart knows (2)");
     assert!(error.hint().is_some());
 }
 

@@ -53,6 +53,8 @@ pub struct Plan {
     pub(crate) hot_files: Vec<(usize, Arc<Path>)>,
     pub(crate) runs: Vec<PlannedRun>,
     pub(crate) size: ImageSize,
+    /// Length of the index's front part in bytes.
+    pub(crate) front_length: u64,
     left_out: Vec<LeftOut>,
 }
 
@@ -197,6 +199,7 @@ impl Plan {
             hot_files: chosen.files.into_iter().map(|(node, path)| (inode_of(node), path)).collect(),
             runs: chosen.runs,
             size: placed.size,
+            front_length: index::size(&index_counts).0,
             left_out,
         })
     }
@@ -241,6 +244,6 @@ fn own_entries() -> [Entry; 2] {
         kind,
     };
     // The source is not used: the writer knows what the index contains.
-    let content = Content { size: 0, holes: Vec::new(), source: Source::Bytes(Arc::from([])) };
+    let content = Content { size: 0, holes: Vec::new(), source: Source::Bytes(Arc::from([])), origin: None };
     [entry(DIRECTORY, 0o755, EntryKind::Directory), entry(INDEX, 0o444, EntryKind::Regular(content))]
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use coldstart_profile::printable;
 
-use crate::entry::{Content, Entry, EntryKind, Source, Xattr};
+use crate::entry::{Content, Entry, EntryKind, Origin, Source, Xattr};
 
 use super::describe::{Described, DescribedKind, describe, holes};
 
@@ -235,7 +235,8 @@ impl Collector {
                     true => holes(&outside, size).map_err(|error| CollectError::io(&outside, error))?,
                     false => Vec::new(),
                 };
-                EntryKind::Regular(Content { size, holes, source: Source::File(outside) })
+                let origin = Some(Origin { inode: described.inode, changed: described.changed });
+                EntryKind::Regular(Content { size, holes, source: Source::File(outside), origin })
             }
             DescribedKind::Symlink(target) => EntryKind::Symlink(target),
             DescribedKind::CharacterDevice(number) => EntryKind::CharacterDevice(number),

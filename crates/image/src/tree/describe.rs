@@ -27,6 +27,8 @@ pub struct Described {
     pub device: u64,
     /// `st_ino`.
     pub inode: u64,
+    /// `st_ctim`, in nanoseconds since 1970-01-01 UTC.
+    pub changed: i64,
     /// Number of names.
     pub links: u64,
     /// Bytes that its blocks take on the disk: less than its size if it has holes.
@@ -99,6 +101,7 @@ pub fn describe(path: &Path) -> io::Result<Described> {
         kind,
         device: stat.st_dev,
         inode: stat.st_ino,
+        changed: changed(&stat),
         links: stat.st_nlink as u64,
         stored: u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512),
     })
@@ -107,6 +110,12 @@ pub fn describe(path: &Path) -> io::Result<Described> {
 #[allow(clippy::unnecessary_cast, reason = "the fields' types differ between machines")]
 fn time_of(stat: &Stat) -> Timestamp {
     Timestamp { seconds: stat.st_mtime as i64, nanoseconds: stat.st_mtime_nsec as u32 }
+}
+
+/// The time of an inode's last change, in nanoseconds since 1970-01-01 UTC.
+#[allow(clippy::unnecessary_cast, reason = "the fields' types differ between machines")]
+pub(crate) fn changed(stat: &Stat) -> i64 {
+    (stat.st_ctime as i64).saturating_mul(1_000_000_000).saturating_add(stat.st_ctime_nsec as i64)
 }
 
 /// The extended attributes of a file, sorted by name, without the mark of a writer that was killed.

@@ -121,7 +121,8 @@ fn described<S: ReadAt>(image: &Image<S>, found: &Found) -> Result<Described, Re
         modified: inode.modified,
         xattrs: image.xattrs(inode)?.into(),
     };
-    Ok(Described { attributes, kind, device: 0, inode: inode.number, links: inode.links.into(), stored: inode.size })
+    let (inode, links, stored) = (inode.number, inode.links.into(), inode.size);
+    Ok(Described { attributes, kind, device: 0, inode, changed: 0, links, stored })
 }
 
 /// Bytes of a file of the image, at an offset.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use blake3::Hasher;
 use coldstart_profile::{FileIdentity, PAGE_SIZE, page_count, printable};
 
-use crate::index::{Digest, INDEX, Index, Original, uuid};
+use crate::index::{Digest, INDEX, Index, Original, Sign, uuid};
 use crate::read::{Found, Image, Inode, InodeType, ReadAt, ReadError};
 
 /// Contents are read in portions of this many bytes.
@@ -98,7 +98,11 @@ pub fn check<S: ReadAt>(image: &Image<S>) -> Result<Soundness, ReadError> {
         if uuid(&front) != image.superblock().uuid || image.superblock().block_size() != PAGE_SIZE {
             checker.result.flaws.push(Flaw::Uuid);
         }
-        if checker.metadata_digest(index.metadata_length)? != Some(index.metadata_digest) {
+        let mut first = [0; 32];
+        image.raw("its sign", 0, &mut first)?;
+        let is_right =
+            Sign::decode(&first).is_ok_and(|sign| sign.hot == index.hot.start && sign.front == index.front_length());
+        if !is_right || checker.metadata_digest(index.metadata_length)? != Some(index.metadata_digest) {
             checker.result.flaws.push(Flaw::Metadata);
         }
         let metadata = page_count(index.metadata_length);

@@ -8,6 +8,8 @@ use crate::entry::{DeviceNumber, Entry, EntryKind};
 use crate::plan::layout::{BLOCK, HOLE, SUPERBLOCK, SUPERBLOCK_SIZE};
 use crate::plan::{Data, FileMap, Plan, PlannedInode, encode_directory, xattr};
 
+use crate::index::Sign;
+
 use super::stream::Stream;
 
 /// Offset of the checksum in the superblock.
@@ -30,6 +32,7 @@ const CHUNK_BASED: u16 = 4;
 /// Writes it, except for the first block. Returns that, with zeros for checksum and UUID, and the digest of all.
 pub(super) fn write(file: &File, plan: &Plan) -> io::Result<(Vec<u8>, [u8; 32])> {
     let mut stream = Stream::new(file);
+    stream.put(&Sign { hot: plan.size().metadata, front: plan.front_length }.encode())?;
     stream.pad_to(SUPERBLOCK)?;
     stream.put(&superblock(plan))?;
     for (number, inode) in plan.inodes.iter().enumerate() {

@@ -14,6 +14,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use coldstart_output::{OutputKind, OutputTarget};
 use coldstart_profile::FileIdentity;
@@ -21,10 +22,10 @@ use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
 use crate::crc32c::erofs_checksum;
-use crate::entry::EntryKind;
+use crate::entry::{Attributes, Content, EntryKind};
 use crate::index::{self, HotFile, HotPages, Index, Original};
 use crate::plan::layout::{BLOCK, SUPERBLOCK};
-use crate::plan::{Data, ImageSize, Plan};
+use crate::plan::{Data, ImageSize, Plan, PlannedInode};
 
 pub use error::{SourceProblem, WriteError};
 
@@ -74,9 +75,7 @@ pub fn write_image(file: &File, plan: &Plan, progress: Progress) -> Result<Writt
             continue;
         }
         let digest = buffer.copy(file, entry, content, map, progress)?;
-        let modified = entry.attributes.modified;
-        let size = i64::try_from(content.size).unwrap_or(i64::MAX);
-        let identity = FileIdentity::from_stat(size, modified.seconds, modified.nanoseconds.into());
+        let identity = identity_of(&entry.attributes, content);
         originals.push(Original { number: inode.number(), identity, digest });
     }
     originals.sort_by_key(|original| original.number);
@@ -100,18 +99,13 @@ fn reserve(file: &File, size: u64) -> Result<(), WriteError> {
 }
 
 fn index_of(plan: &Plan, metadata_digest: index::Digest, originals: Vec<Original>) -> Index {
-    let number = |inode: usize| plan.inodes.get(inode).map_or(0, crate::plan::PlannedInode::number);
     Index {
         metadata_length: plan.size.metadata,
         hot: plan.size.metadata..plan.size.metadata + plan.size.hot,
         metadata_digest,
         programs: plan.programs.iter().cloned().map(OsString::from_vec).collect(),
         trees: plan.trees.clone(),
-        files: plan
-            .hot_files
-            .iter()
-            .map(|(inode, path)| HotFile { number: number(*inode), path: path.to_path_buf() })
-            .collect(),
+        files: plan.hot_files.iter().map(|(inode, path)| hot_file(plan, *inode, path)).collect(),
         runs: plan
             .runs
             .iter()
@@ -119,6 +113,21 @@ fn index_of(plan: &Plan, metadata_digest: index::Digest, originals: Vec<Original
             .collect(),
         originals,
     }
+}
+
+fn hot_file(plan: &Plan, inode: usize, path: &Path) -> HotFile {
+    let planned = plan.inodes.get(inode);
+    let entry = planned.and_then(|inode| plan.entry(inode));
+    let (identity, origin) = match entry.map(|entry| (&entry.attributes, &entry.kind)) {
+        Some((attributes, EntryKind::Regular(content))) => (identity_of(attributes, content), content.origin),
+        _ => (FileIdentity { size: 0, modified: 0 }, None),
+    };
+    HotFile { number: planned.map_or(0, PlannedInode::number), path: path.to_owned(), identity, origin }
+}
+
+fn identity_of(attributes: &Attributes, content: &Content) -> FileIdentity {
+    let size = i64::try_from(content.size).unwrap_or(i64::MAX);
+    FileIdentity::from_stat(size, attributes.modified.seconds, attributes.modified.nanoseconds.into())
 }
 
 /// Writes the index to its pages: the front part at the beginning of the hot range, the rest where its map says.

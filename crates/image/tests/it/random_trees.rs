@@ -41,7 +41,7 @@ fn entries_of(seeds: &[Seed]) -> Vec<Entry> {
             for hole in &holes {
                 bytes[hole.start as usize..hole.end as usize].fill(0);
             }
-            EntryKind::Regular(Content { size: size as u64, holes, source: Source::Bytes(bytes.into()) })
+            EntryKind::Regular(Content { size: size as u64, holes, source: Source::Bytes(bytes.into()), origin: None })
         };
         let kind = match kind % 10 {
             0 | 1 => EntryKind::Directory,

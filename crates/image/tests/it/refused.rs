@@ -17,7 +17,7 @@ fn entry(path: &str, kind: EntryKind) -> Entry {
 }
 
 fn regular(size: u64) -> EntryKind {
-    EntryKind::Regular(Content { size, holes: Vec::new(), source: Source::File("/nowhere".into()) })
+    EntryKind::Regular(Content { size, holes: Vec::new(), source: Source::File("/nowhere".into()), origin: None })
 }
 
 #[track_caller]
@@ -38,7 +38,7 @@ fn each_reason_has_a_name() {
     };
     let device = |major, minor| entry("/x", EntryKind::CharacterDevice(DeviceNumber { major, minor }));
     let content = |size, holes: &[std::ops::Range<u64>], source| {
-        entry("/x", EntryKind::Regular(Content { size, holes: holes.to_vec(), source }))
+        entry("/x", EntryKind::Regular(Content { size, holes: holes.to_vec(), source, origin: None }))
     };
     let bytes = || Source::Bytes(Arc::from([1, 2, 3]));
     let cases = [

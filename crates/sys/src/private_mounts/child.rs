@@ -85,15 +85,22 @@ fn reported(report: OwnedFd) -> Result<(), Failed> {
     let &[step, index, number] = words.as_slice() else {
         return Err(Failed::system("make a mount namespace", io::Error::from(io::ErrorKind::UnexpectedEof)));
     };
-    let step = match step {
-        0 => return Ok(()),
+    if step == 0 {
+        return Ok(());
+    }
+    let step = step_of(step);
+    Err(Failed { step, index: usize::try_from(index).unwrap_or(0), source: io::Error::from_raw_os_error(number) })
+}
+
+/// The step with a number other than 0.
+fn step_of(number: i32) -> Step {
+    match number {
         1 => Step::Users,
         2 => Step::Map,
         3 => Step::Mounts,
         4 => Step::Apart,
         _ => Step::Mount,
-    };
-    Err(Failed { step, index: usize::try_from(index).unwrap_or(0), source: io::Error::from_raw_os_error(number) })
+    }
 }
 
 /// The namespaces of a waiting child.
@@ -231,23 +238,7 @@ unsafe fn work(ends: Ends, prepared: &Prepared, overlays: &[(CString, CString)])
 unsafe fn mount_all(prepared: &Prepared, overlays: &[(CString, CString)]) -> Result<(), (i32, i32)> {
     // SAFETY: as in `work`.
     unsafe {
-        if let Some(maps) = &prepared.users {
-            if libc::unshare(libc::CLONE_NEWUSER) != 0 {
-                return Err((1, 0));
-            }
-            // Required before an unprivileged process may map groups (user_namespaces(7)); missing before Linux 3.19.
-            write_file(&maps.set_groups, b"deny");
-            if !write_file(&maps.user_map, maps.user.as_bytes()) || !write_file(&maps.group_map, maps.group.as_bytes())
-            {
-                return Err((2, 0));
-            }
-        }
-        if libc::unshare(libc::CLONE_NEWNS) != 0 {
-            return Err((3, 0));
-        }
-        if !set_apart(&prepared.own_mounts) {
-            return Err((4, 0));
-        }
+        separate(prepared).map_err(|step| (step, 0))?;
         for (index, (original, replacement)) in (0i32..).zip(overlays) {
             let null = std::ptr::null();
             if libc::mount(replacement.as_ptr(), original.as_ptr(), null, libc::MS_BIND, null.cast()) != 0 {
@@ -256,6 +247,42 @@ unsafe fn mount_all(prepared: &Prepared, overlays: &[(CString, CString)]) -> Res
         }
     }
     Ok(())
+}
+
+/// Gives the calling thread namespaces of its own. Returns the number of the failed step; `errno` says why.
+///
+/// # Safety
+/// Makes system calls only, with strings of `prepared`.
+unsafe fn separate(prepared: &Prepared) -> Result<(), i32> {
+    // SAFETY: system calls with integers and terminated strings.
+    unsafe {
+        if let Some(maps) = &prepared.users {
+            if libc::unshare(libc::CLONE_NEWUSER) != 0 {
+                return Err(1);
+            }
+            // Required before an unprivileged process may map groups (user_namespaces(7)); missing before Linux 3.19.
+            write_file(&maps.set_groups, b"deny");
+            if !write_file(&maps.user_map, maps.user.as_bytes()) || !write_file(&maps.group_map, maps.group.as_bytes())
+            {
+                return Err(2);
+            }
+        }
+        if libc::unshare(libc::CLONE_NEWNS) != 0 {
+            return Err(3);
+        }
+        if set_apart(&prepared.own_mounts) { Ok(()) } else { Err(4) }
+    }
+}
+
+/// As [`make`], but for the calling thread itself: it and what it starts from now on have namespaces of their own.
+pub(super) fn separate_this_thread(method: Method) -> Result<(), Failed> {
+    let prepared = Prepared::new(method).map_err(|error| Failed::system("name the kernel's files", error))?;
+    // SAFETY: nothing but system calls.
+    unsafe { separate(&prepared) }.map_err(|step| Failed {
+        step: step_of(step),
+        index: 0,
+        source: io::Error::last_os_error(),
+    })
 }
 
 /// Keeps our mounts from the namespace that ours was copied from. What is unmounted there is unmounted here, too, so that

@@ -166,6 +166,19 @@ pub fn possible() -> Result<Method, PrivateMountsError> {
     Ok(view.method())
 }
 
+/// Gives the calling thread, and what it starts from now on, a mount namespace of its own. What is mounted elsewhere still appears in it;
+/// what is mounted in it appears nowhere else and ends with it.
+///
+/// Without `CAP_SYS_ADMIN` it lies in a user namespace, which only a process with a single thread may enter.
+///
+/// # Errors
+/// [`PrivateMountsError::Impossible`] with the reason.
+pub fn separate_this_thread() -> Result<Method, PrivateMountsError> {
+    let method = if is_admin() { Method::Root } else { Method::UserNamespace };
+    child::separate_this_thread(method).map_err(|error| reason(error, method, &[]))?;
+    Ok(method)
+}
+
 fn is_admin() -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
 }

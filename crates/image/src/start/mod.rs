@@ -1,0 +1,101 @@
+//! A start from an image: its files take the place of their originals, for one program and what that starts.
+//!
+//! | step | file |
+//! |---|---|
+//! | what a start needs to know of the image | `front.rs` |
+//! | who may have written the image | `trust.rs` |
+//! | files in the place of their originals | `place.rs` |
+//! | reading the hot range beside the program | `stream.rs` |
+//!
+//! Not obvious: each file is laid over its original by itself, only if the original is still the one that was copied, and directories stay
+//! what they are. So names are looked up where they always were, new and removed files are seen, a program may write beside itself, and a file that
+//! was changed since is used as it is now, next to others that come from the image. When a package manager renames a new file over an original
+//! meanwhile, the kernel takes ours away (`detach_mounts`, `fs/namespace.c`), and the next open finds the new one.
+
+mod front;
+mod place;
+mod stream;
+mod trust;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use coldstart_sys::detached::{Wait, end_after, run_detached};
+use coldstart_sys::named_file::open_regular;
+
+use front::is_start_image_begin;
+pub use front::{Front, FrontError, uuid_text};
+pub use place::{Left, Placed, take_place};
+pub use stream::stream;
+pub use trust::Distrust;
+
+/// Where root mounts images for everybody: a directory for each, named by its UUID.
+pub const MOUNTS: &str = "/run/coldstart/images";
+
+/// Reading beside the program ends after this.
+const LONGEST_READING: Duration = Duration::from_secs(600);
+
+/// Why a program starts without its image.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The image cannot be read.
+    #[error("{0}")]
+    Image(String),
+    /// Others could have written it.
+    #[error("{0}")]
+    Distrust(#[from] Distrust),
+    /// It is not mounted, and this user may not mount it.
+    #[error("only root can mount an image: {0}")]
+    NotMounted(String),
+    /// The kernel or the image's file system cannot mount it.
+    #[error("the image cannot be mounted: {0}")]
+    Mount(String),
+    /// No mount namespace of its own.
+    #[error("{0}")]
+    Namespace(String),
+}
+
+/// Where an image is mounted for everybody, if it is.
+pub fn mount_point(front: &Front) -> PathBuf {
+    Path::new(MOUNTS).join(front.uuid_text())
+}
+
+/// Whether a file is a start image, by its first bytes. No means a plan, or that it cannot be read.
+pub fn is_image(path: &Path) -> bool {
+    let mut first = [0; 8];
+    open_regular(path).and_then(|file| file.read_exact_at(&mut first, 0)).is_ok() && is_start_image_begin(&first)
+}
+
+/// Puts the image's files into the place of their originals for this process, and has a process beside it read what the program will need.
+/// Then the caller becomes the program.
+///
+/// The caller must have no other thread.
+///
+/// # Errors
+/// Why the program starts from its own files alone. It can be started all the same.
+pub fn start_from(path: &Path, program: &[OsString]) -> Result<Placed, StartError> {
+    let image = open_regular(path).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
+    let front = Front::read(&image).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
+    let placed = take_place(path, &image, &front)?;
+    if placed.taken > 0 {
+        let _ = read_beside(image, &front, front.programs_of(program));
+    }
+    Ok(placed)
+}
+
+/// Starts the process that reads the hot range beside this one.
+fn read_beside(image: File, front: &Front, programs: u64) -> std::io::Result<()> {
+    run_detached(Wait::No, Duration::ZERO, Some(image), |starter| {
+        if let Some(image) = starter.kept() {
+            if starter.outlives_start() {
+                end_after(LONGEST_READING);
+                stream(image, front, programs, &|| starter.is_gone());
+            } else {
+                stream::queue(image, front);
+            }
+        }
+    })
+}

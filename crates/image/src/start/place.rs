@@ -1,0 +1,159 @@
+//! Files of an image in the place of their originals, in a mount namespace of the calling thread's own.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use coldstart_profile::FileIdentity;
+use coldstart_sys::image_mount::ImageMount;
+use coldstart_sys::private_mounts::{Method, separate_this_thread};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Statx, StatxFlags, openat, statx};
+
+use crate::index::HotFile;
+
+use super::{Front, StartError, mount_point, trust};
+
+/// Originals are looked at by so many threads: on a network each look is a wait.
+const THREADS: usize = 16;
+/// Fewer than this for each thread are not worth one.
+const EACH: usize = 8;
+/// Directories that exist and that nothing of a start depends on. One of them is hidden in the new namespace while files are laid over others.
+const SPARE: [&str; 4] = ["/mnt", "/media", "/srv", "/tmp"];
+/// Set-user-ID and set-group-ID bits.
+const SET_ID: u16 = 0o6000;
+
+/// Which files came into the place of their originals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placed {
+    /// How many did.
+    pub taken: usize,
+    /// Which did not.
+    pub left: Vec<(PathBuf, Left)>,
+}
+
+/// Why an original is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// It is not as it was when it was copied.
+    Changed,
+    /// It does not exist any more, or cannot be looked at.
+    Missing,
+    /// The kernel does not lay a file over it.
+    Refused,
+}
+
+impl Left {
+    /// In words, as the end of a sentence about a file.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Changed => "has changed since",
+            Self::Missing => "is missing",
+            Self::Refused => "cannot be covered",
+        }
+    }
+}
+
+/// Puts the hot files of an image into the place of their originals, for the calling thread and what it starts from now on. An image that root has
+/// mounted for everybody is used; otherwise it is mounted for this purpose.
+///
+/// # Errors
+/// [`StartError`]: nothing is covered then.
+pub fn take_place(path: &Path, image: &File, front: &Front) -> Result<Placed, StartError> {
+    let point = mount_point(front);
+    let is_mounted = is_usable(&point);
+    let may_mount = rustix::process::geteuid().is_root();
+    if !is_mounted {
+        if !may_mount {
+            return Err(StartError::NotMounted(format!(
+                "root can do it for everybody with `coldstart image mount {}`",
+                path.display()
+            )));
+        }
+        trust::check(path, image)?;
+    }
+    let method = separate_this_thread().map_err(|error| StartError::Namespace(error.to_string()))?;
+    let originals = look(&front.index.files);
+    let covers = match is_mounted.then(|| ImageMount::at(&point)).flatten() {
+        Some(mount) => return Ok(cover(&mount, &front.index.files, &originals)),
+        None if method == Method::UserNamespace => {
+            return Err(StartError::NotMounted("this process has no right to mount".to_owned()));
+        }
+        None => ImageMount::for_programs(image).map_err(|error| StartError::Mount(error.to_string()))?,
+    };
+    let spare = SPARE.iter().map(Path::new).find(|path| path.is_dir());
+    let spare = spare.ok_or_else(|| StartError::Mount("there is no directory to attach it to".to_owned()))?;
+    let attached = covers.attach(spare).map_err(|error| StartError::Mount(error.to_string()))?;
+    Ok(cover(attached.mount(), &front.index.files, &originals))
+}
+
+/// Whether root has mounted an image there. Only root can write to the directories on the way.
+fn is_usable(point: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let is_roots =
+        |path: &Path| path.symlink_metadata().is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0);
+    point.ancestors().skip(1).all(is_roots) && ImageMount::at(point).is_some()
+}
+
+/// Opens each original and compares it with what was copied.
+fn look(files: &[HotFile]) -> Vec<Result<OwnedFd, Left>> {
+    let found: Vec<OnceLock<Result<OwnedFd, Left>>> = files.iter().map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let (Some(file), Some(slot)) = (files.get(number), found.get(number)) else { return };
+            let _ = slot.set(original(file));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..THREADS.min(files.len() / EACH) {
+            // Fewer threads only make it slower.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    found.into_iter().map(|slot| slot.into_inner().unwrap_or(Err(Left::Missing))).collect()
+}
+
+fn original(file: &HotFile) -> Result<OwnedFd, Left> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let original = openat(CWD, &file.path, flags, Mode::empty()).map_err(|_| Left::Missing)?;
+    let found = statx(&original, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).map_err(|_| Left::Missing)?;
+    if is_same(file, &found) { Ok(original) } else { Err(Left::Changed) }
+}
+
+/// Whether an original is what was copied. What gives rights when it is started is never covered: the mount does not give them.
+fn is_same(file: &HotFile, found: &Statx) -> bool {
+    let nanoseconds = |time: rustix::fs::StatxTimestamp| {
+        time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec.into())
+    };
+    let mode = found.stx_mode;
+    let identity = FileIdentity { size: found.stx_size, modified: nanoseconds(found.stx_mtime) };
+    FileType::from_raw_mode(mode.into()) == FileType::RegularFile
+        && mode & SET_ID == 0
+        && identity == file.identity
+        && file
+            .origin
+            .is_none_or(|origin| origin.inode == found.stx_ino && origin.changed == nanoseconds(found.stx_ctime))
+}
+
+fn cover(mount: &ImageMount, files: &[HotFile], originals: &[Result<OwnedFd, Left>]) -> Placed {
+    let mut placed = Placed::default();
+    for (file, original) in files.iter().zip(originals) {
+        let covered = match original {
+            Ok(original) => {
+                let inside = file.path.strip_prefix("/").unwrap_or(&file.path);
+                mount.lay_over(inside, original.as_fd()).map_err(|_| Left::Refused)
+            }
+            Err(left) => Err(*left),
+        };
+        match covered {
+            Ok(()) => placed.taken += 1,
+            Err(left) => placed.left.push((file.path.clone(), left)),
+        }
+    }
+    placed
+}

@@ -1,0 +1,130 @@
+//! Reading the hot range from front to back, beside the program.
+//!
+//! First into the page cache of the image's file, in requests of 1 MiB, of which some are always under way. As pages arrive there, the files of the
+//! mounted image get theirs from memory: a page fault then finds its page, and its neighbours with it.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::num::NonZeroU64;
+
+use coldstart_profile::PAGE_SIZE;
+use coldstart_sys::named_file::open_regular;
+use rustix::fs::{Advice, fadvise, fstatfs};
+
+use super::Front;
+
+/// Bytes of one request, and how many requests are under way.
+const REQUEST: u64 = 1 << 20;
+const AHEAD: u64 = 8;
+/// EROFS in `statfs`.
+const EROFS_MAGIC: i64 = 0xe0f5_e1e2;
+
+/// Reads what the given programs need, until `cancelled` is true. The calling process must be in the program's mount namespace.
+pub fn stream(image: &File, front: &Front, programs: u64, cancelled: &dyn Fn() -> bool) {
+    let requests = requests(front, programs);
+    let mut files = Files::default();
+    let mut runs = Runs::new(front, programs);
+    let ask = |request: &(u64, u64)| {
+        let _ = fadvise(image, request.0, NonZeroU64::new(request.1 - request.0), Advice::WillNeed);
+    };
+    // The kernel's own read-ahead for this file would only double ours.
+    let _ = fadvise(image, 0, None, Advice::Random);
+    requests.iter().take(AHEAD as usize).for_each(ask);
+    for (number, request) in requests.iter().enumerate() {
+        if cancelled() {
+            return;
+        }
+        if let Some(next) = requests.get(number + AHEAD as usize) {
+            ask(next);
+        }
+        // The last byte comes with the last page.
+        if rustix::io::pread(image, &mut [0u8], request.1 - 1).is_err() {
+            return;
+        }
+        runs.up_to(request.1, |file, offset, length| files.fill(front, file, offset, length));
+    }
+}
+
+/// Queues the reads without waiting: for a process that must end before the program starts.
+pub(super) fn queue(image: &File, front: &Front) {
+    let _ = fadvise(image, 0, NonZeroU64::new(front.index.hot.end), Advice::WillNeed);
+}
+
+/// The ranges to be read, in order: metadata, the index's front part, and all runs of these programs.
+fn requests(front: &Front, programs: u64) -> Vec<(u64, u64)> {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    let mut add = |start: u64, end: u64| match ranges.last_mut() {
+        Some(last) if last.1 == start => last.1 = end,
+        _ => ranges.push((start, end)),
+    };
+    let mut place = first_run(front);
+    add(0, place);
+    for run in &front.index.runs {
+        let end = place.saturating_add(u64::from(run.pages).saturating_mul(PAGE_SIZE));
+        if run.programs & programs != 0 {
+            add(place, end);
+        }
+        place = end;
+    }
+    let mut requests = Vec::new();
+    for (start, end) in ranges {
+        let mut from = start;
+        while from < end {
+            let to = end.min((from + REQUEST) / REQUEST * REQUEST);
+            requests.push((from, to));
+            from = to;
+        }
+    }
+    requests
+}
+
+/// Where the first run lies: behind the pages of the index's front part.
+fn first_run(front: &Front) -> u64 {
+    front.index.hot.start.saturating_add(front.index.front_length().next_multiple_of(PAGE_SIZE))
+}
+
+/// The runs of a program, as far as they are read.
+struct Runs<'front> {
+    front: &'front Front,
+    programs: u64,
+    next: usize,
+    place: u64,
+}
+
+impl<'front> Runs<'front> {
+    fn new(front: &'front Front, programs: u64) -> Self {
+        Self { front, programs, next: 0, place: first_run(front) }
+    }
+
+    /// Calls `take` with the hot file, the offset in it and the length of each run that ends before a place of the image.
+    fn up_to(&mut self, end: u64, mut take: impl FnMut(usize, u64, u64)) {
+        while let Some(run) = self.front.index.runs.get(self.next) {
+            let length = u64::from(run.pages).saturating_mul(PAGE_SIZE);
+            if self.place.saturating_add(length) > end {
+                return;
+            }
+            if run.programs & self.programs != 0 {
+                take(run.file as usize, u64::from(run.start).saturating_mul(PAGE_SIZE), length);
+            }
+            self.place = self.place.saturating_add(length);
+            self.next += 1;
+        }
+    }
+}
+
+/// Files in the program's place, opened when they are needed; `None` for those that the image does not cover.
+#[derive(Default)]
+struct Files(HashMap<usize, Option<File>>);
+
+impl Files {
+    fn fill(&mut self, front: &Front, number: usize, offset: u64, length: u64) {
+        let open = || {
+            let path = &front.index.files.get(number)?.path;
+            let file = open_regular(path).ok()?;
+            fstatfs(&file).is_ok_and(|found| i64::from(found.f_type) == EROFS_MAGIC).then_some(file)
+        };
+        if let Some(file) = self.0.entry(number).or_insert_with(open) {
+            let _ = fadvise(file, offset, NonZeroU64::new(length), Advice::WillNeed);
+        }
+    }
+}
