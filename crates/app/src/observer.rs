@@ -12,7 +12,17 @@ pub trait Observer: Sync {
     /// One more item is done.
     fn step(&self) {}
 
-    /// The items are done.
+    /// Work on this many bytes begins.
+    fn begin_bytes(&self, total: u64) {
+        let _ = total;
+    }
+
+    /// So many more bytes are done.
+    fn advance(&self, bytes: u64) {
+        let _ = bytes;
+    }
+
+    /// The items or bytes are done.
     fn end(&self) {}
 
     /// One item failed, and the verb continues with the rest. The outcome counts the item or omits it.

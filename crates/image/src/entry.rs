@@ -120,6 +120,14 @@ pub struct Origin {
     pub changed: i64,
 }
 
+impl Content {
+    /// Bytes outside of holes.
+    pub fn data_bytes(&self) -> u64 {
+        let holes: u64 = self.holes.iter().map(|hole| hole.end.saturating_sub(hole.start)).sum();
+        self.size.saturating_sub(holes)
+    }
+}
+
 /// Where a file's bytes come from when the image is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {

@@ -3,6 +3,7 @@
 //! | step | where |
 //! |---|---|
 //! | entries of an image; from a tree of files to entries | `entry.rs`, `tree/` |
+//! | symbolic links inside a root | `links.rs` |
 //! | from recorded starts to one order of hot pages | `hot_order.rs` |
 //! | where everything lies: pure | `plan/` |
 //! | writing it: all or nothing | `write/` |
@@ -18,6 +19,7 @@ mod crc32c;
 mod entry;
 pub mod hot_order;
 mod index;
+pub mod links;
 mod plan;
 pub mod read;
 mod recognise;

@@ -138,7 +138,7 @@ impl Facts {
 }
 
 /// A page of a file used by the program itself.
-fn is_use(event: &Event) -> bool {
+pub(crate) fn is_use(event: &Event) -> bool {
     match event.kind {
         EventKind::Touch(touch) => !touch.zero_filled,
         EventKind::Read => true,
@@ -349,21 +349,25 @@ fn touches_by_path<'a>(trace: &Trace, found: &'a HashMap<FileId, Found>, cached:
         if event.kind != EventKind::Read && seen != Some(PagesSeen::Each) {
             touches.by_fault_around = true;
             // Only pages that were cached are mapped around a fault.
-            let around = event.page - event.page % FAULT_AROUND_PAGES;
-            let window = PageRange::new(around, FAULT_AROUND_PAGES);
+            let Some(window) = fault_around_window(event.page) else { continue };
             let known = merged.entry(&file.path).or_insert_with(|| {
                 let touched = cached.get(&file.path).map(|file| file.touched.as_slice()).unwrap_or_default();
                 merge_ranges(touched.iter().map(|touched| touched.range).collect(), 0)
             });
-            let first = known.partition_point(|known| known.end().0 <= around);
-            let parts = known.iter().skip(first).map_while(|known| common(*known, window?));
+            let first = known.partition_point(|known| known.end().0 <= window.start.0);
+            let parts = known.iter().skip(first).map_while(|known| common(*known, window));
             pages.extend(parts.map(|part| (part.start.0, part.count, at)));
         }
     }
     touches
 }
 
-fn common(a: PageRange, b: PageRange) -> Option<PageRange> {
+/// The pages that the kernel may map with this one.
+pub(crate) fn fault_around_window(page: u64) -> Option<PageRange> {
+    PageRange::new(page - page % FAULT_AROUND_PAGES, FAULT_AROUND_PAGES)
+}
+
+pub(crate) fn common(a: PageRange, b: PageRange) -> Option<PageRange> {
     let start = a.start.0.max(b.start.0);
     PageRange::new(start, a.end().0.min(b.end().0).saturating_sub(start))
 }

@@ -7,19 +7,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use coldstart_image::tree::Collector;
-use coldstart_image::{FirstTouches, HotOrder, LeftOutReason, Plan, WriteError, hot_order, write_image_at};
+use coldstart_image::{Entry, FirstTouches, HotOrder, LeftOutReason, Plan, hot_order, write_image_at};
 use coldstart_launch::{CommandLine, Interrupt, LaunchError};
 use coldstart_output::OutputTarget;
-use coldstart_profile::{JsonPath, printable, shell_command};
+use coldstart_profile::trace::Trace;
+use coldstart_profile::{JsonPath, WorkingSet, printable, shell_command};
 use serde::Serialize;
 
 use super::closure::{self, LeftOut};
+use super::rooted::RootedFiles;
 use super::uuid_text;
 use crate::error::{AppError, HintExt};
 use crate::kinds;
 use crate::launching::{Launching, inputs_of};
 use crate::observer::Observer;
-use crate::prefetch::{PlanRecorder, UsedPages, used_by_trace};
+use crate::prefetch::{PlanRecorder, UsedPages, trace_with_pages, used_by_trace};
 use crate::reading;
 use crate::text::{counted, counted_are, plain};
 use crate::writing::try_out;
@@ -27,8 +29,12 @@ use crate::writing::try_out;
 /// What an image is made of.
 #[derive(Clone, Debug)]
 pub struct MakeOptions {
-    /// Directories to take whole. Without any, the files of the starts are taken.
+    /// Directories to take whole. Without any, and without a root, the files of the starts are taken.
     pub trees: Vec<PathBuf>,
+    /// A directory that becomes the root of the image, whole.
+    pub root: Option<PathBuf>,
+    /// What was `/` for the traced starts, if it was not this machine's; of a root itself it is that root.
+    pub trace_root: Option<PathBuf>,
     /// Traces of starts.
     pub traces: Vec<PathBuf>,
     /// A start to be recorded.
@@ -83,7 +89,18 @@ pub struct MakeOutcome {
 /// A start, and its text.
 struct Start {
     program: OsString,
-    used: UsedPages,
+    /// The program itself.
+    name: Option<OsString>,
+    used: StartPages,
+    notes: Vec<String>,
+}
+
+/// The pages of a start.
+enum StartPages {
+    /// Of files of this machine.
+    Here(WorkingSet),
+    /// Of files of another root, by their names.
+    Traced(Box<Trace>),
 }
 
 /// Makes an image and writes it.
@@ -96,6 +113,12 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     for tree in &options.trees {
         reading::directory("the tree", tree)?;
     }
+    if let Some(root) = &options.trace_root {
+        reading::directory("the root of the traces", root)?;
+    }
+    if let Some(root) = &options.root {
+        reading::directory("the root", root)?;
+    }
     let early = match (&options.output, &options.start) {
         (Some(path), _) => Some(options.place(path)?),
         (None, Some(start)) => Some(options.place(&default_path(Some(&start.command.program)))?),
@@ -106,20 +129,36 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         Some(place) => place,
         // The program's name is in the trace.
         None => {
-            options.place(&default_path(starts.first().and_then(|start| start.used.working_set.command.first())))?
+            let root = options.root.as_ref().and_then(|root| root.canonicalize().ok()).map(OsString::from);
+            options.place(&default_path(starts.first().and_then(|start| start.name.as_ref()).or(root.as_ref())))?
         }
     };
-    let mut notes: Vec<String> = starts.iter().flat_map(|start| start.used.notes.clone()).collect();
-    let (entries, trees) = options.collect(&place, &starts, &mut notes)?;
-    let plan = Plan::new(entries, trees.clone(), &order_of(&starts)?)?;
-    let mut progress = |_| match interrupt.signal() {
+    let mut notes: Vec<String> = starts.iter().flat_map(|start| start.notes.clone()).collect();
+    let ended = |_: &Path| match interrupt.signal() {
         Some(_) => ControlFlow::Break(()),
         None => ControlFlow::Continue(()),
     };
-    let written = write_image_at(&place, &plan, &mut progress).map_err(|error| match (error, interrupt.signal()) {
-        (WriteError::Interrupted, Some(signal)) => AppError::from(LaunchError::Interrupted { signal }),
-        (error, _) => error.into(),
-    })?;
+    let is_interrupted = |error: AppError| match interrupt.signal() {
+        Some(signal) => AppError::from(LaunchError::Interrupted { signal }),
+        None => error,
+    };
+    observer.begin(None);
+    let collected = options.collect(&place, &starts, &mut notes, &mut |path| {
+        observer.step();
+        ended(path)
+    });
+    observer.end();
+    let (entries, trees) = collected.map_err(is_interrupted)?;
+    let hot = order_of(options.touches(&starts, &entries, &mut notes))?;
+    let plan = Plan::new(entries, trees.clone(), &hot)?;
+    observer.begin_bytes(plan.content_bytes());
+    let mut progress = |bytes| {
+        observer.advance(bytes);
+        ended(place.path())
+    };
+    let written = write_image_at(&place, &plan, &mut progress);
+    observer.end();
+    let written = written.map_err(|error| is_interrupted(error.into()))?;
     let left_out_pages = note_left_out(&plan, &mut notes);
     for note in &notes {
         observer.note(note);
@@ -164,7 +203,10 @@ impl MakeOptions {
     fn starts(&self) -> Result<Vec<Start>, AppError> {
         let mut starts = Vec::new();
         for trace in &self.traces {
-            starts.push(Start::of(used_by_trace(trace)?));
+            starts.push(match self.is_rooted() {
+                true => Start::traced(trace_with_pages(trace)?),
+                false => Start::of(used_by_trace(trace)?),
+            });
         }
         if let Some(start) = &self.start {
             let options = start.launching.options()?;
@@ -179,29 +221,69 @@ impl MakeOptions {
         Ok(starts)
     }
 
+    /// Whether paths of the image are not those of this machine.
+    fn is_rooted(&self) -> bool {
+        self.root.is_some() || self.trace_root.is_some()
+    }
+
+    /// The pages of the starts, under the paths of the image.
+    fn touches(&self, starts: &[Start], entries: &[Entry], notes: &mut Vec<String>) -> Vec<FirstTouches> {
+        let files =
+            self.is_rooted().then(|| RootedFiles::new(entries, self.trace_root.as_deref().or(self.root.as_deref())));
+        let mut touches = Vec::new();
+        for start in starts {
+            let program = start.program.clone();
+            let pages = match (&start.used, &files) {
+                (StartPages::Here(set), None) => {
+                    touches.push(FirstTouches::of_working_set(program, set));
+                    continue;
+                }
+                (StartPages::Here(set), Some(files)) => files.of_working_set(program, set),
+                (StartPages::Traced(trace), Some(files)) => files.of_trace(program, trace),
+                (StartPages::Traced(_), None) => continue,
+            };
+            if let Some(first) = pages.changed.first() {
+                notes.push(format!(
+                    "{} left out of the order because of changes since the recording; the first: {}",
+                    plain(&counted_are(pages.changed.len() as u64, "file")),
+                    printable(first)
+                ));
+            }
+            if pages.touches.pages.is_empty() {
+                notes.push(format!("no page of the image was used by `{}`", printable(Path::new(&start.program))));
+            }
+            touches.push(pages.touches);
+        }
+        touches
+    }
+
     /// The entries of the image, and the trees that are taken whole.
     fn collect(
         &self,
         place: &OutputTarget,
         starts: &[Start],
         notes: &mut Vec<String>,
-    ) -> Result<(Vec<coldstart_image::Entry>, Vec<PathBuf>), AppError> {
+        watch: &mut dyn FnMut(&Path) -> ControlFlow<()>,
+    ) -> Result<(Vec<Entry>, Vec<PathBuf>), AppError> {
+        if let Some(root) = &self.root {
+            not_inside(place, root)?;
+            let mut collector = Collector::new(root)?;
+            collector.add_tree_watched(Path::new("/"), watch)?;
+            return Ok(collector.finish());
+        }
         let mut collector = Collector::new(Path::new("/"))?;
         for tree in &self.trees {
             let absolute = std::path::absolute(tree).with_context(|| format!("cannot use `{}`", printable(tree)))?;
             let tree = collector.add_path(&absolute)?;
-            // An earlier image would become a part of the next one.
-            if place.real_path().starts_with(&tree) {
-                let (output, tree) = (printable(place.path()), printable(&tree));
-                return Err(anyhow!("the image `{output}` would lie inside the tree `{tree}` that it is made of"))
-                    .hint(|| "name an output elsewhere with `-o`");
-            }
-            collector.add_tree(&tree)?;
+            not_inside(place, &tree)?;
+            collector.add_tree_watched(&tree, watch)?;
         }
         if self.trees.is_empty() {
             let mut left_out = LeftOut::default();
             for start in starts {
-                closure::add(&mut collector, &start.used.working_set, &mut left_out)?;
+                if let StartPages::Here(set) = &start.used {
+                    closure::add(&mut collector, set, &mut left_out)?;
+                }
             }
             if let Some(first) = left_out.large.first() {
                 notes.push(format!(
@@ -217,9 +299,39 @@ impl MakeOptions {
 
 impl Start {
     fn of(used: UsedPages) -> Self {
-        let words = used.working_set.command.iter().map(OsString::as_os_str);
-        Self { program: shell_command(words).into(), used }
+        let command = &used.working_set.command;
+        Self {
+            program: text_of(command),
+            name: command.first().cloned(),
+            used: StartPages::Here(used.working_set),
+            notes: used.notes,
+        }
     }
+
+    fn traced(trace: Trace) -> Self {
+        let command = &trace.run.command;
+        Self {
+            program: text_of(command),
+            name: command.first().cloned(),
+            used: StartPages::Traced(Box::new(trace)),
+            notes: Vec::new(),
+        }
+    }
+}
+
+fn text_of(command: &[OsString]) -> OsString {
+    shell_command(command.iter().map(OsString::as_os_str)).into()
+}
+
+/// An earlier image would become a part of the next one.
+fn not_inside(place: &OutputTarget, tree: &Path) -> Result<(), AppError> {
+    let real = tree.canonicalize().unwrap_or_else(|_| tree.to_owned());
+    if !place.real_path().starts_with(&real) {
+        return Ok(());
+    }
+    let (output, tree) = (printable(place.path()), printable(tree));
+    Err(anyhow!("the image `{output}` would lie inside the tree `{tree}` that it is made of"))
+        .hint(|| "name an output elsewhere with `-o`")
 }
 
 fn default_path(program: Option<&OsString>) -> PathBuf {
@@ -229,11 +341,7 @@ fn default_path(program: Option<&OsString>) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn order_of(starts: &[Start]) -> Result<HotOrder, AppError> {
-    let touches: Vec<FirstTouches> = starts
-        .iter()
-        .map(|start| FirstTouches::of_working_set(start.program.clone(), &start.used.working_set))
-        .collect();
+fn order_of(touches: Vec<FirstTouches>) -> Result<HotOrder, AppError> {
     hot_order(&touches)
         .ok_or_else(|| {
             anyhow!("an image can be made for {} programs at most", coldstart_image::hot_order::MOST_PROGRAMS)

@@ -2,6 +2,7 @@
 
 mod closure;
 mod make;
+mod rooted;
 mod show;
 mod verify;
 

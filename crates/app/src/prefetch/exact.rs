@@ -134,8 +134,8 @@ pub(super) fn record_from(path: &Path, strategy: Option<Strategy>) -> Result<Rec
     Ok(recorded)
 }
 
-/// A trace file with the working sets of its start.
-fn kept(path: &Path) -> Result<(Trace, TracedWorkingSets), AppError> {
+/// A trace file that has pages and files.
+pub(crate) fn trace_with_pages(path: &Path) -> Result<Trace, AppError> {
     let trace = TraceFile::open(path)
         .and_then(|file| file.read())
         .with_context(|| format!("cannot use the trace `{}`", printable(path)))?;
@@ -144,6 +144,12 @@ fn kept(path: &Path) -> Result<(Trace, TracedWorkingSets), AppError> {
         return Err(anyhow!("the trace `{}` was recorded without {}", printable(path), missing.name()))
             .hint(|| "record it with `coldstart trace --cold --layers pages,files -- PROGRAM`");
     }
+    Ok(trace)
+}
+
+/// A trace file with the working sets of its start.
+fn kept(path: &Path) -> Result<(Trace, TracedWorkingSets), AppError> {
+    let trace = trace_with_pages(path)?;
     let sets = traced_working_sets(&trace, TraceAge::Kept);
     if sets.cached.files.is_empty() {
         return Err(anyhow!("all files of the trace `{}` are missing or changed", printable(path)))

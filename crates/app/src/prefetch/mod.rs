@@ -25,7 +25,7 @@ use crate::reading::read;
 use crate::writing::{try_out, write_file};
 
 pub use contents::{PlanContents, PlanDevice, PlanFile, PlanOutcome, kind_name, stale_reason};
-pub(crate) use exact::{BothPlans, Refusal, UsedPages, used_by_trace};
+pub(crate) use exact::{BothPlans, Refusal, UsedPages, trace_with_pages, used_by_trace};
 pub use exact::{ChoiceSummary, ForecastSummary, why};
 pub use merge::{FileVersions, MergeOptions, MergeOutcome, merge};
 pub(crate) use recorder::now;

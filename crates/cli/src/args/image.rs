@@ -37,6 +37,14 @@ pub(crate) struct MakeArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) tree: Vec<PathBuf>,
 
+    /// Directory to take whole as the root of the image: a container's root, a debootstrap tree, a mounted disk image
+    #[arg(long, value_name = "ROOTFS", conflicts_with = "tree", group = "rooted")]
+    pub(crate) root: Option<PathBuf>,
+
+    /// Directory that was `/` for the traced starts [default: that of --root]
+    #[arg(long, value_name = "DIR", requires_all = ["trace", "rooted"])]
+    pub(crate) trace_root: Option<PathBuf>,
+
     /// Trace of a start (`coldstart trace --cold --layers pages,files`); may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Vec<PathBuf>,
@@ -56,7 +64,7 @@ pub(crate) struct MakeArgs {
     pub(crate) launching: LaunchingArgs,
 
     /// A program to start and record, and its arguments
-    #[arg(required_unless_present_any = ["tree", "trace"], trailing_var_arg = true, value_name = "PROGRAM")]
+    #[arg(required_unless_present_any = ["tree", "root", "trace"], trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) words: Vec<OsString>,
 }
 

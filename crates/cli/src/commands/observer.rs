@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use coldstart_app::observer::Observer;
 use indicatif::ProgressBar;
 
-use super::progress::counting;
+use super::progress::{counting, counting_bytes};
 use crate::error::{CliError, Complaints};
 use crate::output;
 
@@ -50,6 +50,16 @@ impl Observer for Console {
     fn step(&self) {
         if let Some(bar) = &*self.bar.lock().unwrap_or_else(PoisonError::into_inner) {
             bar.inc(1);
+        }
+    }
+
+    fn begin_bytes(&self, total: u64) {
+        *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = Some(counting_bytes(total));
+    }
+
+    fn advance(&self, bytes: u64) {
+        if let Some(bar) = &*self.bar.lock().unwrap_or_else(PoisonError::into_inner) {
+            bar.inc(bytes);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The file counter of long walks, on a terminal only.
+//! The counter of files or bytes in long work, on a terminal only.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -19,9 +19,18 @@ pub(crate) fn counting(total: Option<usize>) -> ProgressBar {
         None => "{spinner} {human_pos} files, {elapsed}",
         Some(_) => "{spinner} {human_pos} of {human_len} files, {elapsed}",
     };
+    shown(total.map(|total| total as u64), template)
+}
+
+/// Begins to count bytes.
+pub(crate) fn counting_bytes(total: u64) -> ProgressBar {
+    shown(Some(total), "{spinner} {decimal_bytes} of {decimal_total_bytes}, {elapsed}")
+}
+
+fn shown(total: Option<u64>, template: &str) -> ProgressBar {
     let is_shown = std::io::stderr().is_terminal();
     let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(total.map(|total| total as u64), target);
+    let bar = ProgressBar::with_draw_target(total, target);
     if let Some(style) = progress_style(template) {
         bar.set_style(style);
     }

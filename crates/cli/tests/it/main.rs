@@ -9,6 +9,7 @@ mod cold;
 mod doctor;
 mod every_argument;
 mod image;
+mod image_root;
 mod inputs;
 mod inspect;
 mod inspect_search;

@@ -220,6 +220,15 @@ impl Plan {
         self.runs.iter().map(|run| u64::from(run.pages)).sum()
     }
 
+    /// Bytes that writing reads from files: of contents, without holes.
+    pub fn content_bytes(&self) -> u64 {
+        let regular = self.entries.iter().filter_map(|entry| match &entry.kind {
+            EntryKind::Regular(content) if entry.path != Path::new(INDEX) => Some(content),
+            _ => None,
+        });
+        regular.map(Content::data_bytes).sum()
+    }
+
     /// The blocks of a directory: their names in order, with the inode of each; `None` for `.` and `..`.
     pub(crate) fn directory(&self, inode: &PlannedInode) -> Vec<Vec<(&[u8], Option<usize>)>> {
         let names = place::directory_names(&self.entries, &inode.names);

@@ -6,18 +6,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use coldstart_profile::printable;
 
 use crate::entry::{Content, Entry, EntryKind, Origin, Source, Xattr};
+use crate::links::{FollowError, MOST_LINKS, follow};
 
 use super::describe::{Described, DescribedKind, describe, holes};
-
-/// As many links as the kernel follows (`MAXSYMLINKS`, `include/linux/namei.h`).
-const MOST_LINKS: usize = 40;
 
 /// Why a file cannot be collected.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +41,9 @@ pub enum CollectProblem {
     /// Links that lead to one another.
     #[error("its path leads through more than {MOST_LINKS} symbolic links")]
     TooManyLinks,
+    /// The caller ended it.
+    #[error("interrupted")]
+    Interrupted,
     /// The system's error.
     #[error("{0}")]
     Io(#[source] io::Error),
@@ -105,6 +107,18 @@ impl Collector {
     /// # Errors
     /// [`CollectError`] for the first file that cannot be looked at.
     pub fn add_tree(&mut self, tree: &Path) -> Result<PathBuf, CollectError> {
+        self.add_tree_watched(tree, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`Self::add_tree`]; `watch` is called with each file's path in the image, and may end the work.
+    ///
+    /// # Errors
+    /// As of [`Self::add_tree`], and [`CollectProblem::Interrupted`].
+    pub fn add_tree_watched(
+        &mut self,
+        tree: &Path,
+        watch: &mut dyn FnMut(&Path) -> ControlFlow<()>,
+    ) -> Result<PathBuf, CollectError> {
         let tree = self.add_path(tree)?;
         let device = describe(&self.outside(&tree)).map_err(|error| CollectError::io(&tree, error))?.device;
         let mut pending = vec![tree.clone()];
@@ -116,6 +130,9 @@ impl Collector {
             names.sort_by_key(std::fs::DirEntry::file_name);
             for name in names {
                 let path = directory.join(name.file_name());
+                if watch(&path).is_break() {
+                    return Err(CollectError { path, problem: CollectProblem::Interrupted });
+                }
                 let described = match self.look(&path) {
                     Ok(described) => described,
                     // Removed since the directory was read.
@@ -145,28 +162,11 @@ impl Collector {
         if !path.is_absolute() {
             return Err(problem(CollectProblem::NotAbsolute));
         }
-        let mut rest: Vec<OsString> = names(path);
-        let mut found = PathBuf::from("/");
-        let mut links = 0;
-        while let Some(name) = rest.pop() {
-            if name == ".." {
-                found.pop();
-                continue;
-            }
-            found.push(name);
-            let Some(target) = self.add_one(&found)? else { continue };
-            links += 1;
-            if links > MOST_LINKS {
-                return Err(problem(CollectProblem::TooManyLinks));
-            }
-            found.pop();
-            let target = Path::new(&target);
-            if target.is_absolute() {
-                found = PathBuf::from("/");
-            }
-            rest.extend(names(target));
+        match follow(path, &mut |name| self.add_one(name)) {
+            Ok(followed) => Ok(followed.path),
+            Err(FollowError::TooManyLinks) => Err(problem(CollectProblem::TooManyLinks)),
+            Err(FollowError::Look(error)) => Err(error),
         }
-        Ok(found)
     }
 
     /// The entries, sorted by path, and the trees that were taken whole.
@@ -235,7 +235,9 @@ impl Collector {
                     true => holes(&outside, size).map_err(|error| CollectError::io(&outside, error))?,
                     false => Vec::new(),
                 };
-                let origin = Some(Origin { inode: described.inode, changed: described.changed });
+                // An image of another root is for machines where the files have other inodes, and two copies of it give the same image.
+                let is_here = self.root == Path::new("/");
+                let origin = is_here.then_some(Origin { inode: described.inode, changed: described.changed });
                 EntryKind::Regular(Content { size, holes, source: Source::File(outside), origin })
             }
             DescribedKind::Symlink(target) => EntryKind::Symlink(target),
@@ -255,16 +257,6 @@ impl Collector {
         self.entries.insert(key.to_vec(), Entry { path: path.to_owned(), attributes, kind });
         Ok(())
     }
-}
-
-/// The names of a path, the last first.
-fn names(path: &Path) -> Vec<OsString> {
-    let name = |component| match component {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        _ => None,
-    };
-    path.components().rev().filter_map(name).collect()
 }
 
 fn is_gone(error: &CollectError) -> bool {

@@ -5,7 +5,7 @@ use coldstart_app::image::{MakeOptions, MakeOutcome, RecordedStart, make};
 use crate::args::image::MakeArgs;
 use crate::args::launching::ProgramArgs;
 use crate::commands::launching::{command_line, launching};
-use crate::commands::observer::Terminal;
+use crate::commands::observer::Console;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::path::printable;
@@ -20,12 +20,14 @@ pub(super) fn run(args: &MakeArgs) -> Result<Exit, CliError> {
     });
     let options = MakeOptions {
         trees: args.tree.clone(),
+        root: args.root.clone(),
+        trace_root: args.trace_root.clone(),
         traces: args.trace.clone(),
         start,
         output: args.output.clone(),
         force: args.force.force,
     };
-    let outcome = make(&options, &Terminal)?;
+    let outcome = make(&options, &Console::default())?;
     if args.json {
         json::print("coldstart.image-make/1", &outcome)?;
     } else {

@@ -108,6 +108,8 @@ pub(crate) const INPUTS: &[Input] = &[
     file("PLAN", "prefetch show {}", Content::Plan),
     file("PLAN", "prefetch run {}", Content::Plan),
     directory("--tree", "image make -o out --tree {}"),
+    directory("--root", "image make -o out --root {}"),
+    directory("--trace-root", "image make -o out --root sub --trace app.coldtrace --trace-root {}"),
     file("--trace", "image make -o out --trace {}", Content::Trace),
     file("--input", "image make -o out --input {} -- true", Content::Any),
     file("PROGRAM", "image make -o out -- {}", Content::Program),
