@@ -141,6 +141,14 @@ impl Drop for Attached<'_> {
     }
 }
 
+/// Unmounts what is mounted at a directory: it leaves the file tree at once, and ends with its last user.
+///
+/// # Errors
+/// The system's error.
+pub fn unmount_directory(directory: &Path) -> io::Result<()> {
+    Ok(unmount(directory, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)?)
+}
+
 #[cfg(test)]
 mod tests {
     use coldstart_testing::{is_root, scratch};

@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use coldstart_image::tree::Collector;
-use coldstart_image::{Entry, FirstTouches, HotOrder, LeftOutReason, Plan, hot_order, write_image_at};
+use coldstart_image::{Entry, FirstTouches, HotOrder, HotRun, LeftOutReason, Plan, hot_order, write_image_at};
 use coldstart_launch::{CommandLine, Interrupt, LaunchError};
 use coldstart_output::OutputTarget;
 use coldstart_profile::trace::Trace;
-use coldstart_profile::{JsonPath, WorkingSet, printable, shell_command};
+use coldstart_profile::{JsonPath, PageRange, WorkingSet, printable, shell_command};
 use serde::Serialize;
 
 use super::closure::{self, LeftOut};
+use super::in_place::keep_coverable;
 use super::rooted::RootedFiles;
+use super::second_start::missed_pages;
 use super::uuid_text;
 use crate::error::{AppError, HintExt};
 use crate::kinds;
@@ -25,6 +27,9 @@ use crate::prefetch::{PlanRecorder, UsedPages, trace_with_pages, used_by_trace};
 use crate::reading;
 use crate::text::{counted, counted_are, plain};
 use crate::writing::try_out;
+
+/// Starts from the image itself, each of which may find pages that the one before did not need.
+const MOST_ROUNDS: usize = 3;
 
 /// What an image is made of.
 #[derive(Clone, Debug)]
@@ -148,17 +153,39 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         ended(path)
     });
     observer.end();
-    let (entries, trees) = collected.map_err(is_interrupted)?;
-    let hot = order_of(options.touches(&starts, &entries, &mut notes))?;
-    let plan = Plan::new(entries, trees.clone(), &hot)?;
-    observer.begin_bytes(plan.content_bytes());
-    let mut progress = |bytes| {
-        observer.advance(bytes);
-        ended(place.path())
+    let (mut entries, trees) = collected.map_err(is_interrupted)?;
+    let mut hot = order_of(options.touches(&starts, &entries, &mut notes))?;
+    if !options.is_rooted() {
+        keep_coverable(&mut hot, &mut entries, !options.trees.is_empty());
+    }
+    let write = |hot: &HotOrder| {
+        let plan = Plan::new(entries.clone(), trees.clone(), hot)?;
+        observer.begin_bytes(plan.content_bytes());
+        let mut progress = |bytes| {
+            observer.advance(bytes);
+            ended(place.path())
+        };
+        let written = write_image_at(&place, &plan, &mut progress);
+        observer.end();
+        Ok::<_, AppError>((written.map_err(|error| is_interrupted(error.into()))?, plan))
     };
-    let written = write_image_at(&place, &plan, &mut progress);
-    observer.end();
-    let written = written.map_err(|error| is_interrupted(error.into()))?;
+    let (mut written, mut plan) = write(&hot)?;
+    if let Some(start) = options.start.as_ref().filter(|start| start.make_cold && !options.is_rooted()) {
+        for _ in 0..MOST_ROUNDS {
+            match missed_pages(place.path(), start) {
+                Ok(missed) if missed.is_empty() => break,
+                Ok(missed) => add_missed(&mut hot, missed, starts.last().map(|start| start.program.as_os_str())),
+                Err(error) => {
+                    if interrupt.signal().is_some() {
+                        return Err(is_interrupted(error));
+                    }
+                    notes.push(format!("no start from the image was tried: {}", error.sentence()));
+                    break;
+                }
+            }
+            (written, plan) = write(&hot)?;
+        }
+    }
     let left_out_pages = note_left_out(&plan, &mut notes);
     for note in &notes {
         observer.note(note);
@@ -317,6 +344,13 @@ impl Start {
             notes: Vec::new(),
         }
     }
+}
+
+/// Appends pages to an order, for one program: what other programs need is read before.
+fn add_missed(order: &mut HotOrder, missed: Vec<(PathBuf, PageRange)>, program: Option<&OsStr>) {
+    let bit = order.programs.iter().position(|known| Some(known.as_os_str()) == program).unwrap_or(0);
+    let programs = 1u64.checked_shl(bit as u32).unwrap_or(u64::MAX);
+    order.runs.extend(missed.into_iter().map(|(path, pages)| HotRun { path: path.into(), pages, programs }));
 }
 
 fn text_of(command: &[OsString]) -> OsString {

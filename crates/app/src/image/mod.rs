@@ -1,8 +1,11 @@
-//! `image`: make, verify and show start images.
+//! `image`: make, verify, show and mount start images.
 
 mod closure;
+mod in_place;
 mod make;
+mod mount;
 mod rooted;
+mod second_start;
 mod show;
 mod verify;
 
@@ -16,7 +19,9 @@ use coldstart_sys::named_file::open_regular;
 
 use crate::error::AppError;
 
+pub use coldstart_image::start::uuid_text;
 pub use make::{MakeOptions, MakeOutcome, RecordedStart, make};
+pub use mount::{MountOutcome, mount, unmount};
 pub use show::{HotFileSummary, ProgramSummary, ShowOutcome, show};
 pub use verify::{AgainstOutcome, KernelOutcome, ShownDifference, VerifyOptions, VerifyOutcome, verify};
 
@@ -35,16 +40,4 @@ fn image_of(file: File) -> Result<Image<File>, ReadError> {
     }
     let problem = "there are bytes behind the image";
     Err(ReadError::Malformed { what: "the file", offset: image.superblock().length(), problem })
-}
-
-/// An image's UUID as text.
-fn uuid_text(uuid: &[u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
-    for (place, byte) in uuid.iter().enumerate() {
-        if [4, 6, 8, 10].contains(&place) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
 }

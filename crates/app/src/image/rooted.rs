@@ -141,7 +141,7 @@ mod tests {
 
     fn regular(path: &str, size: u64) -> Entry {
         let source = Source::File(path.into());
-        entry(path, EntryKind::Regular(Content { size, holes: Vec::new(), source }))
+        entry(path, EntryKind::Regular(Content { size, holes: Vec::new(), source, origin: None }))
     }
 
     fn image() -> Vec<Entry> {

@@ -19,6 +19,15 @@ pub(crate) enum ImageAction {
     /// Make an image: what a start needs in front, in the order of the start
     #[command(after_help = MAKE_HELP)]
     Make(MakeArgs),
+    /// Start a program with the image's files in the place of their originals
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// Mount an image for everybody on this machine
+    #[command(after_help = MOUNT_HELP)]
+    Mount(MountArgs),
+    /// Unmount an image
+    #[command(after_help = UMOUNT_HELP)]
+    Umount(MountArgs),
     /// Check each byte of an image, and compare it with the files it was made of
     #[command(after_help = VERIFY_HELP)]
     Verify(VerifyArgs),
@@ -69,6 +78,32 @@ pub(crate) struct MakeArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The image
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: PathBuf,
+
+    /// Say which originals are used, and why
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+
+    /// The program to start, and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    pub(crate) words: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MountArgs {
+    /// The image
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: PathBuf,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
     /// The image
     #[arg(value_name = "IMAGE")]
@@ -114,6 +149,40 @@ Examples:
   sudo coldstart image make -- blender --background --version
   sudo coldstart image make -o office.erofs --tree /usr/lib/libreoffice -- soffice --headless --terminate_after_init
   coldstart image make -o both.erofs --trace a.coldtrace --trace b.coldtrace";
+
+const RUN_HELP: &str = "\
+In a mount namespace of the program's own, each hot file of the image is laid over its original if that is still the file that was copied: same inode, size, times. \
+All paths stay what they are, directories are the originals, and what has changed since is used as it is now. A process beside the program reads the hot range from front to back. \
+Whatever fails, the program starts: from its own files.
+
+Root mounts the image for the program alone, if nobody else can write to it. Other users need one that root has mounted (`coldstart image mount`), and a kernel that lets them \
+make user namespaces; set-user-ID programs then give no rights inside.
+
+The program cannot replace or remove the covered files itself, so do not start package managers and self-updating programs this way. Others can: a file that \
+is renamed over an original is what the program opens from then on.
+
+Exit code: the program's; 126 it cannot be started; 127 it is not found.
+
+Examples:
+  sudo coldstart image run office.erofs -- soffice --headless --terminate_after_init
+  coldstart-run office.erofs -- soffice";
+
+const MOUNT_HELP: &str = "\
+The image is mounted below /run/coldstart/images until it is unmounted or the machine is shut down. No program is affected by that: `coldstart image run` uses it. Pages that one \
+start has read stay in memory for the next.
+
+Exit codes: 0 mounted; 2 something broke.
+
+Example:
+  sudo coldstart image mount /var/lib/coldstart/office.erofs";
+
+const UMOUNT_HELP: &str = "\
+Programs that were started from the image go on with it. Name the directory below /run/coldstart/images if the image itself is gone.
+
+Exit codes: 0 unmounted; 2 something broke.
+
+Example:
+  sudo coldstart image umount /var/lib/coldstart/office.erofs";
 
 const VERIFY_HELP: &str = "\
 A start image has digests of all its bytes: any change is found. Of an EROFS image that coldstart did not make, only the structure is \

@@ -18,6 +18,7 @@ mod resolve;
 mod restoring;
 mod rewriting;
 mod speedup;
+mod starting;
 mod status;
 mod trace;
 mod unbind;

@@ -28,9 +28,9 @@ use coldstart_sys::named_file::open_regular;
 
 use front::is_start_image_begin;
 pub use front::{Front, FrontError, uuid_text};
-pub use place::{Left, Placed, take_place};
+pub use place::{Left, Placed, take_place, take_place_of_own};
 pub use stream::stream;
-pub use trust::Distrust;
+pub use trust::{Distrust, check as check_trust};
 
 /// Where root mounts images for everybody: a directory for each, named by its UUID.
 pub const MOUNTS: &str = "/run/coldstart/images";

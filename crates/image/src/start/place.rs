@@ -74,9 +74,21 @@ pub fn take_place(path: &Path, image: &File, front: &Front) -> Result<Placed, St
         }
         trust::check(path, image)?;
     }
+    place(image, front, is_mounted.then_some(&point))
+}
+
+/// As [`take_place`], for an image that this process has just written, wherever it lies: it is mounted for this purpose.
+///
+/// # Errors
+/// As [`take_place`].
+pub fn take_place_of_own(image: &File, front: &Front) -> Result<Placed, StartError> {
+    place(image, front, None)
+}
+
+fn place(image: &File, front: &Front, mounted: Option<&PathBuf>) -> Result<Placed, StartError> {
     let method = separate_this_thread().map_err(|error| StartError::Namespace(error.to_string()))?;
     let originals = look(&front.index.files);
-    let covers = match is_mounted.then(|| ImageMount::at(&point)).flatten() {
+    let covers = match mounted.and_then(|point| ImageMount::at(point)) {
         Some(mount) => return Ok(cover(&mount, &front.index.files, &originals)),
         None if method == Method::UserNamespace => {
             return Err(StartError::NotMounted("this process has no right to mount".to_owned()));

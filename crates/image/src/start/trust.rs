@@ -60,23 +60,26 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// Checks an open image and the directories that lead to it. A directory that others may write to is accepted if they may not rename what is in
 /// it (sticky, as `/tmp`): the image itself is opened already.
-pub(super) fn check(path: &Path, image: &File) -> Result<(), Distrust> {
+///
+/// # Errors
+/// Who else could change it.
+pub fn check(path: &Path, image: &File) -> Result<(), Distrust> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| Distrust::Io { path, source }
     };
     let found = image.metadata().map_err(failed(path))?;
-    one(path, true, found.uid(), found.mode(), found.mode() & WRITABLE_BY_OTHERS)?;
+    one(path, true, found.uid(), found.mode() & WRITABLE_BY_OTHERS)?;
     let real = path.canonicalize().map_err(failed(path))?;
     for directory in real.ancestors().skip(1) {
         let found = directory.metadata().map_err(failed(directory))?;
         let writable = if found.mode() & STICKY != 0 { 0 } else { found.mode() & WRITABLE_BY_OTHERS };
-        one(directory, false, found.uid(), found.mode(), writable)?;
+        one(directory, false, found.uid(), writable)?;
     }
     Ok(())
 }
 
-fn one(path: &Path, is_image: bool, owner: u32, _mode: u32, writable: u32) -> Result<(), Distrust> {
+fn one(path: &Path, is_image: bool, owner: u32, writable: u32) -> Result<(), Distrust> {
     if owner != 0 {
         return Err(Distrust::Owner { path: path.to_owned(), is_image, owner });
     }

@@ -3,18 +3,17 @@
 //! This is on the critical path of every start, and its failures must never affect the user's program: an error in the plan
 //! costs one line on stderr, and the program starts.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use coldstart_app::prefetch::replay;
 use coldstart_prefetch::replay_beside;
-use coldstart_sys::become_program::become_program;
 
 use crate::args::prefetch::RunArgs;
+use crate::commands::starting::become_the_program;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::text::{counted, plain};
-use crate::output::{self, path::printable, size};
+use crate::output::{self, size};
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CliError> {
     if args.words.is_empty() {
@@ -23,19 +22,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CliError> {
     if let Err(reason) = replay_beside(&args.plan) {
         output::complain(&output::style::NOTE, "coldstart", &format!("started without prefetch: {reason}"));
     }
-    Ok(start(&args.words))
-}
-
-/// Codes 127 (not found) and 126 (found, not started) are those of the shell, `env` and `timeout`, so that scripts can
-/// distinguish a launcher's failure from the program's own codes.
-fn start(words: &[OsString]) -> Exit {
-    let Err(error) = become_program(words);
-    let program = words.first().map(|word| printable(Path::new(word))).unwrap_or_default();
-    output::complain(&output::style::ERROR, "error", &format!("cannot start `{program}`: {error}"));
-    match error.kind() {
-        std::io::ErrorKind::NotFound => Exit::ProgramNotFound,
-        _ => Exit::ProgramNotStarted,
-    }
+    Ok(become_the_program(&args.words))
 }
 
 /// Without a program: replays and prints the result.
