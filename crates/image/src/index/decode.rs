@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use coldstart_profile::FileIdentity;
 
-use super::{Counts, Digest, HotFile, HotPages, Index, MAGIC, MOST_FRONT, Original, VERSION, record, size};
+use super::{Counts, Digest, HotFile, HotPages, Index, MAGIC, MOST_FRONT, Original, VERSION, VERSION_UNCOMPRESSED, record, size};
 
 /// Why an index cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +60,7 @@ pub(crate) fn front_length(header: &[u8]) -> Result<u64, IndexError> {
         return Err(IndexError::NotAnIndex);
     }
     match bytes.u32() {
-        Some(VERSION) => {}
+        Some(VERSION_UNCOMPRESSED | VERSION) => {}
         Some(version) if version > VERSION => return Err(IndexError::NewerVersion(version)),
         _ => return Err(IndexError::NotAnIndex),
     }
@@ -99,6 +99,7 @@ pub(crate) fn decode(front: &[u8], rest: &[u8]) -> Result<Index, IndexError> {
         metadata_length: header.metadata_length,
         hot: header.hot_start..end,
         metadata_digest: header.metadata_digest,
+        packed: (header.version == VERSION).then_some(header.packed),
         ..Index::default()
     };
     read_tables(front, &header.counts, &mut index).ok_or_else(|| wrong_length(expected))??;
@@ -107,6 +108,7 @@ pub(crate) fn decode(front: &[u8], rest: &[u8]) -> Result<Index, IndexError> {
 }
 
 struct Header {
+    version: u32,
     checksum: u32,
     length: u64,
     metadata_length: u64,
@@ -115,15 +117,18 @@ struct Header {
     metadata_digest: Digest,
     rest_digest: Digest,
     counts: Counts,
+    packed: [u8; 16],
 }
 
 impl Header {
     fn read(front: &[u8]) -> Option<Self> {
-        let mut bytes = Bytes(front.get(12..usize::try_from(record::HEADER).ok()?)?);
+        let mut bytes = Bytes(front.get(8..usize::try_from(record::HEADER).ok()?)?);
+        let version = bytes.u32()?;
         let checksum = bytes.u32()?;
         let length = bytes.u64()?;
         let _front_length = bytes.u64()?;
         Some(Self {
+            version,
             checksum,
             length,
             metadata_length: bytes.u64()?,
@@ -139,6 +144,7 @@ impl Header {
                 originals: bytes.u32()?,
                 names: bytes.u32()?,
             },
+            packed: bytes.take(16)?.first_chunk().copied()?,
         })
     }
 }

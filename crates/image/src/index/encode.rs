@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use super::{Index, MAGIC, VERSION, size};
+use super::{Index, MAGIC, VERSION, VERSION_UNCOMPRESSED, size};
 
 /// The bytes of an index: the front part, then the originals.
 pub(crate) fn encode(index: &Index) -> (Vec<u8>, Vec<u8>) {
@@ -17,7 +17,8 @@ pub(crate) fn encode(index: &Index) -> (Vec<u8>, Vec<u8>) {
     }
     let mut front = Vec::with_capacity(front_length as usize);
     front.extend_from_slice(&MAGIC);
-    front.extend_from_slice(&VERSION.to_le_bytes());
+    let version = if index.packed.is_some() { VERSION } else { VERSION_UNCOMPRESSED };
+    front.extend_from_slice(&version.to_le_bytes());
     // The checksum.
     front.extend_from_slice(&[0; 4]);
     for number in
@@ -27,10 +28,10 @@ pub(crate) fn encode(index: &Index) -> (Vec<u8>, Vec<u8>) {
     }
     front.extend_from_slice(&index.metadata_digest);
     front.extend_from_slice(blake3::hash(&rest).as_bytes());
-    for count in [counts.programs, counts.trees, counts.files, counts.runs, counts.originals, counts.names, 0, 0, 0, 0]
-    {
+    for count in [counts.programs, counts.trees, counts.files, counts.runs, counts.originals, counts.names] {
         front.extend_from_slice(&count.to_le_bytes());
     }
+    front.extend_from_slice(&index.packed.unwrap_or_default());
     let names: Vec<&[u8]> = (index.programs.iter().map(|name| name.as_bytes()))
         .chain(index.trees.iter().map(|path| path.as_os_str().as_bytes()))
         .chain(index.files.iter().map(|file| file.path.as_os_str().as_bytes()))

@@ -23,8 +23,10 @@ pub const DIRECTORY: &str = "/.coldstart";
 pub const INDEX: &str = "/.coldstart/start-image";
 /// First bytes of an index.
 pub(crate) const MAGIC: [u8; 8] = *b"coldimg\0";
-/// Version that this build writes, and the newest that it reads.
-pub(crate) const VERSION: u32 = 1;
+/// The newest version that this build reads, and the one that it writes for compressed images.
+pub(crate) const VERSION: u32 = 2;
+/// The version of images without compression.
+pub(crate) const VERSION_UNCOMPRESSED: u32 = 1;
 /// Largest front part that is read, in bytes: 40 million runs.
 pub(crate) const MOST_FRONT: u64 = 1 << 30;
 
@@ -50,6 +52,8 @@ pub struct Index {
     pub hot: Range<u64>,
     /// Of the metadata, with the superblock's checksum and UUID as zeros.
     pub metadata_digest: Digest,
+    /// Of an image with compressed files: the first 16 bytes of the BLAKE3 of all compressed data, from the first hot page to the end of the last block.
+    pub packed: Option<[u8; 16]>,
     /// The programs whose starts gave the order.
     pub programs: Vec<OsString>,
     /// Directories that were taken whole.
