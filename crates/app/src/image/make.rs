@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use coldstart_image::tree::Collector;
-use coldstart_image::{FirstTouches, HotOrder, LeftOutReason, Plan, WriteError, hot_order, write_image_at};
+use coldstart_image::{
+    Compression, FirstTouches, HotOrder, LeftOutReason, Plan, WriteError, hot_order, write_image_at,
+};
 use coldstart_launch::{CommandLine, Interrupt, LaunchError};
 use coldstart_output::OutputTarget;
 use coldstart_profile::{JsonPath, printable, shell_command};
@@ -35,6 +37,8 @@ pub struct MakeOptions {
     pub start: Option<RecordedStart>,
     /// The image's file; `None` for `PROGRAM.erofs` in the current directory.
     pub output: Option<PathBuf>,
+    /// How files with hot pages are stored.
+    pub compression: Compression,
     /// Replace a file even if it is not a start image.
     pub force: bool,
 }
@@ -111,7 +115,7 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     };
     let mut notes: Vec<String> = starts.iter().flat_map(|start| start.used.notes.clone()).collect();
     let (entries, trees) = options.collect(&place, &starts, &mut notes)?;
-    let plan = Plan::new(entries, trees.clone(), &order_of(&starts)?)?;
+    let plan = Plan::with_compression(entries, trees.clone(), &order_of(&starts)?, options.compression)?;
     let mut progress = |_| match interrupt.signal() {
         Some(_) => ControlFlow::Break(()),
         None => ControlFlow::Continue(()),

@@ -15,6 +15,8 @@ use coldstart_sys::named_file::open_regular;
 
 use crate::error::AppError;
 
+pub use coldstart_image::Compression;
+
 pub use make::{MakeOptions, MakeOutcome, RecordedStart, make};
 pub use show::{HotFileSummary, ProgramSummary, ShowOutcome, show};
 pub use verify::{AgainstOutcome, KernelOutcome, ShownDifference, VerifyOptions, VerifyOutcome, verify};

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use coldstart_profile::FileIdentity;
 
-use super::{Counts, Digest, HotFile, HotPages, Index, MAGIC, MOST_FRONT, Original, VERSION, VERSION_UNCOMPRESSED, record, size};
+use super::{
+    Counts, Digest, HotFile, HotPages, Index, MAGIC, MOST_FRONT, Original, VERSION, VERSION_UNCOMPRESSED, record, size,
+};
 
 /// Why an index cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -168,7 +168,15 @@ fn data_of(entries: &[Entry], node: &Node, entry: &Entry, is_hot: bool) -> Data 
         EntryKind::Regular(content) => {
             let (chunk_bits, holes) = holes_in_pages(&content.holes, content.size, is_hot);
             let chunked = is_hot || !holes.is_empty();
-            Data::File(FileMap { pages: blocks_of(content.size), chunked, chunk_bits, hot: Vec::new(), holes, cold: 0, units: Vec::new() })
+            Data::File(FileMap {
+                pages: blocks_of(content.size),
+                chunked,
+                chunk_bits,
+                hot: Vec::new(),
+                holes,
+                cold: 0,
+                units: Vec::new(),
+            })
         }
         _ => Data::None,
     }

@@ -74,7 +74,8 @@ impl<S: ReadAt> Image<S> {
         Ok(())
     }
 
-    /// Where the byte at an offset of a file lies in the image; `None` for a hole or behind the file's end.
+    /// Where the byte at an offset of a file lies in the image; `None` for a hole or behind the file's end. Of a compressed byte, where its
+    /// frame lies.
     ///
     /// # Errors
     /// [`ReadError`]: malformed, or outside the image.

@@ -27,7 +27,8 @@ fn an_image_of_everything_is_the_same_when_it_is_compressed() {
     let scene = Scene::new();
     fill_with_everything(&scene.tree());
     fs::write(scene.tree().join("words"), words(1, 700_001)).unwrap();
-    let mut order = vec![("/sparse", 122), ("/sparse", 3), ("/huge", (1 << 30) / 4096), ("/file-1", 0), ("/all hole", 0)];
+    let mut order =
+        vec![("/sparse", 122), ("/sparse", 3), ("/huge", (1 << 30) / 4096), ("/file-1", 0), ("/all hole", 0)];
     // Noise, which is stored as it is; a long run of several units; the last page of a file.
     order.extend([("/file-3000000", 700), ("/file-3000000", 701), ("/attributes", 0), ("/file-4097", 1)]);
     order.extend((20..100).map(|page| ("/words", page)));

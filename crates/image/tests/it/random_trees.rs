@@ -10,7 +10,8 @@ use std::sync::Arc;
 use coldstart_image::read::{Image, InodeType};
 use coldstart_image::verify::check;
 use coldstart_image::{
-    Attributes, Compression, Content, DeviceNumber, Entry, EntryKind, HotOrder, HotRun, Plan, Source, Timestamp, Xattr, write_image,
+    Attributes, Compression, Content, DeviceNumber, Entry, EntryKind, HotOrder, HotRun, Plan, Source, Timestamp, Xattr,
+    write_image,
 };
 use coldstart_profile::PageRange;
 use proptest::prelude::*;
