@@ -122,6 +122,36 @@ fn each_flipped_bit_of_a_compressed_image_is_found() {
     }
 }
 
+/// Without the digests: whatever the bytes, the reader comes to an end.
+#[test]
+fn any_damage_to_a_compressed_image_is_survived() {
+    let scene = Scene::new();
+    fs::write(scene.tree().join("a"), words(1, 300_000)).unwrap();
+    fs::write(scene.tree().join("b"), noise(2, 5000)).unwrap();
+    let (path, _) = scene.compressed_image("image", &hot(&[("/a", 2), ("/b", 0), ("/a", 0), ("/a", 50)]));
+    let image = fs::read(&path).unwrap();
+    let end = sound(&path).index.unwrap().hot.end as usize;
+    let mut random = Random::new(5);
+    let (mut refused, mut read) = (0, 0);
+    for _ in 0..2000 {
+        let mut damaged = image.clone();
+        // No checksum, so that the damage is met further on.
+        damaged[1024 + 8] &= !1;
+        for _ in 0..=random.below(3) {
+            let at = 1152 + random.below(end - 1152);
+            damaged[at] = [damaged[at] ^ (1 << random.below(8)), random.below(256) as u8, 0xff][random.below(3)];
+        }
+        let opened = Image::open(damaged.as_slice()).unwrap();
+        let content = |name: &str| {
+            let inode = opened.find(Path::new(name)).ok()??;
+            let mut bytes = vec![0; inode.size.min(1 << 20) as usize];
+            opened.read_at(&inode, 0, &mut bytes).ok()
+        };
+        if content("/a").is_some() && content("/b").is_some() { read += 1 } else { refused += 1 }
+    }
+    assert!(refused > 100 && read > 100, "{refused} refused, {read} read");
+}
+
 #[test]
 fn a_compressed_image_without_hot_pages_has_nothing_compressed() {
     let scene = Scene::new();
