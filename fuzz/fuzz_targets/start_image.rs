@@ -1,6 +1,6 @@
 //! Any bytes as an EROFS image: refused or read within bounds, never a panic.
 //!
-//! Made-up bytes are hardly ever an image, so the input is also taken as changes to a small one: each four bytes, a place (three bytes, modulo
+//! Made-up bytes are hardly ever an image, so the input is also taken as changes to two small ones, of which one is compressed: each four bytes, a place (three bytes, modulo
 //! the length) and what stands there. The checksum would keep the fuzzer out, so it is switched off then.
 
 #![no_main]
@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 use coldstart_image::read::{Image, InodeType};
 use coldstart_image::verify::check;
 use coldstart_image::{
-    Attributes, Content, Entry, EntryKind, HotOrder, HotRun, Plan, Source, Xattr, write_image,
+    Attributes, Compression, Content, Entry, EntryKind, HotOrder, HotRun, Plan, Source, Xattr, write_image,
 };
 use coldstart_profile::PageRange;
 use libfuzzer_sys::fuzz_target;
@@ -20,7 +20,10 @@ use libfuzzer_sys::fuzz_target;
 /// Bytes of a hostile file that are read.
 const MOST_BYTES: u64 = 1 << 20;
 
-static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| image(Compression::None));
+static COMPRESSED: LazyLock<Vec<u8>> = LazyLock::new(|| image(Compression::Zstd));
+
+fn image(compression: Compression) -> Vec<u8> {
     let entry = |path: &str, kind| {
         let xattr = Xattr { name: b"user.a".to_vec(), value: b"value".to_vec() };
         let attributes = Attributes { mode: 0o755, xattrs: Arc::from([xattr]), ..Attributes::default() };
@@ -42,13 +45,13 @@ static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     entries.extend((0..40).map(|number| entry(&format!("/d/{number}{}", "x".repeat(100)), EntryKind::Fifo)));
     let run = HotRun { path: Arc::from(std::path::Path::new("/hot")), pages: PageRange::new(1, 2).expect("two"), programs: 1 };
     let hot = HotOrder { programs: vec!["p".into()], runs: vec![run] };
-    let plan = Plan::new(entries, vec!["/".into()], &hot).expect("it fits");
+    let plan = Plan::with_compression(entries, vec!["/".into()], &hot, compression).expect("it fits");
     let mut file = tempfile();
     write_image(&file, &plan, &mut |_| ControlFlow::Continue(())).expect("it is written");
     let mut bytes = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("it is read");
     bytes
-});
+}
 
 /// A file in memory, without a name.
 fn tempfile() -> std::fs::File {
@@ -60,14 +63,16 @@ fn tempfile() -> std::fs::File {
 
 fuzz_target!(|bytes: &[u8]| {
     read(bytes);
-    let mut changed = WHOLE.clone();
-    changed[1024 + 8] &= !1;
-    for change in bytes.as_chunks::<4>().0 {
-        let [a, b, c, value] = *change;
-        let place = u32::from_le_bytes([a, b, c, 0]) as usize % changed.len();
-        changed[place] = value;
+    for whole in [&WHOLE, &COMPRESSED] {
+        let mut changed = whole.to_vec();
+        changed[1024 + 8] &= !1;
+        for change in bytes.as_chunks::<4>().0 {
+            let [a, b, c, value] = *change;
+            let place = u32::from_le_bytes([a, b, c, 0]) as usize % changed.len();
+            changed[place] = value;
+        }
+        read(&changed);
     }
-    read(&changed);
 });
 
 fn read(bytes: &[u8]) {
@@ -86,7 +91,8 @@ fn read(bytes: &[u8]) {
         for piece in image.pieces(&found.inode).take(1000) {
             let Ok(piece) = piece else { break };
             assert!(piece.length > 0 && piece.offset + piece.length <= found.inode.size);
-            assert!(piece.place.is_none_or(|place| place + piece.length <= bytes.len() as u64));
+            let stored = piece.packed.map_or(piece.length, |packed| packed.stored);
+            assert!(piece.place.is_none_or(|place| place + stored <= bytes.len() as u64));
         }
         let mut start = vec![0; found.inode.size.min(MOST_BYTES) as usize];
         let _ = image.read_at(&found.inode, 0, &mut start);

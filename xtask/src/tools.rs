@@ -91,6 +91,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("mkfs.btrfs", "btrfs-progs"),
     // Start images are judged by another reader, and hold access lists.
     tool("fsck.erofs", "erofs-utils"),
+    tool("zstd", "zstd"),
     tool("setfacl", "acl"),
     tool("fusermount3", "fuse3"),
     // Installed plans are judged by those who read them.

@@ -31,6 +31,6 @@ mod write;
 pub use entry::{Attributes, Content, DeviceNumber, Entry, EntryKind, Origin, Source, Timestamp, Xattr};
 pub use hot_order::{FirstTouches, HotOrder, HotRun, hot_order};
 pub use index::{DIRECTORY, Digest, HotFile, HotPages, INDEX, Index, IndexError, Original};
-pub use plan::{ImageSize, LeftOut, LeftOutReason, Plan, PlanError, PlanProblem};
+pub use plan::{Compression, ImageSize, LeftOut, LeftOutReason, Plan, PlanError, PlanProblem};
 pub use recognise::is_start_image;
 pub use write::{KIND, Progress, SourceProblem, WriteError, Written, write_image, write_image_at};

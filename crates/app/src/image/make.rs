@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use coldstart_image::tree::Collector;
-use coldstart_image::{Entry, FirstTouches, HotOrder, HotRun, LeftOutReason, Plan, hot_order, write_image_at};
+use coldstart_image::{
+    Compression, Entry, FirstTouches, HotOrder, HotRun, LeftOutReason, Plan, hot_order, write_image_at,
+};
 use coldstart_launch::{CommandLine, Interrupt, LaunchError};
 use coldstart_output::OutputTarget;
 use coldstart_profile::trace::Trace;
@@ -46,6 +48,8 @@ pub struct MakeOptions {
     pub start: Option<RecordedStart>,
     /// The image's file; `None` for `PROGRAM.erofs` in the current directory.
     pub output: Option<PathBuf>,
+    /// How files with hot pages are stored.
+    pub compression: Compression,
     /// Replace a file even if it is not a start image.
     pub force: bool,
 }
@@ -159,7 +163,7 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         keep_coverable(&mut hot, &mut entries, !options.trees.is_empty());
     }
     let write = |hot: &HotOrder| {
-        let plan = Plan::new(entries.clone(), trees.clone(), hot)?;
+        let plan = Plan::with_compression(entries.clone(), trees.clone(), hot, options.compression)?;
         observer.begin_bytes(plan.content_bytes());
         let mut progress = |bytes| {
             observer.advance(bytes);

@@ -19,6 +19,7 @@ use coldstart_sys::named_file::open_regular;
 
 use crate::error::AppError;
 
+pub use coldstart_image::Compression;
 pub use coldstart_image::start::uuid_text;
 pub use make::{MakeOptions, MakeOutcome, RecordedStart, make};
 pub use mount::{MountOutcome, mount, unmount};

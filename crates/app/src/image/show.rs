@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use coldstart_image::Index;
+use coldstart_image::read::{Image, ReadAt, ReadError};
 use coldstart_profile::{JsonPath, PAGE_SIZE, printable};
 use serde::Serialize;
 
@@ -27,6 +28,8 @@ pub struct ShowOutcome {
     pub hot_bytes: u64,
     /// Hot pages of the programs' files.
     pub hot_pages: u64,
+    /// Whether files with hot pages are compressed.
+    pub compressed: bool,
     /// Runs of consecutive pages of one file.
     pub runs: u64,
     /// Files in it, directories and links among them.
@@ -90,6 +93,7 @@ pub fn show(path: &Path) -> Result<ShowOutcome, AppError> {
         hot_offset: index.hot.start,
         hot_bytes: index.hot.end.saturating_sub(index.hot.start),
         hot_pages: index.runs.iter().map(|run| u64::from(run.pages)).sum(),
+        compressed: index.packed.is_some(),
         runs: index.runs.len() as u64,
         files: superblock.inodes,
         regular_files: index.originals.len() as u64,
@@ -97,11 +101,11 @@ pub fn show(path: &Path) -> Result<ShowOutcome, AppError> {
             .map(|(bit, name)| ProgramSummary { command: printable(Path::new(name)), pages: pages_of(bit) })
             .collect(),
         trees: index.trees.iter().map(|tree| JsonPath::new(tree)).collect(),
-        hot_files: hot_files(&index),
+        hot_files: hot_files(&image, &index).with_context(|| format!("cannot use the image `{}`", printable(path)))?,
     })
 }
 
-fn hot_files(index: &Index) -> Vec<HotFileSummary> {
+fn hot_files<S: ReadAt>(image: &Image<S>, index: &Index) -> Result<Vec<HotFileSummary>, ReadError> {
     let file = |path: &Path| HotFileSummary {
         name: path.to_owned(),
         path: JsonPath::new(path),
@@ -110,17 +114,15 @@ fn hot_files(index: &Index) -> Vec<HotFileSummary> {
         first_offset: 0,
     };
     let mut files: Vec<HotFileSummary> = index.files.iter().map(|hot| file(&hot.path)).collect();
-    let front = index.front_length().next_multiple_of(PAGE_SIZE);
-    let mut offset = index.hot.start.saturating_add(front);
     for run in &index.runs {
         if let Some(file) = usize::try_from(run.file).ok().and_then(|number| files.get_mut(number)) {
-            if file.runs == 0 {
-                file.first_offset = offset;
+            if let (0, Some(hot)) = (file.runs, index.files.get(run.file as usize)) {
+                let first = u64::from(run.start).saturating_mul(PAGE_SIZE);
+                file.first_offset = image.place_of(&image.inode(hot.number)?, first)?.unwrap_or(0);
             }
             file.pages = file.pages.saturating_add(run.pages.into());
             file.runs = file.runs.saturating_add(1);
         }
-        offset = offset.saturating_add(u64::from(run.pages).saturating_mul(PAGE_SIZE));
     }
-    files
+    Ok(files)
 }

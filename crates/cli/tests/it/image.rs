@@ -135,13 +135,42 @@ fn the_pages_of_a_start_lie_in_front_in_its_order() {
 }
 
 #[test]
+fn a_compressed_image_is_smaller_and_the_same() {
+    let scene = Scene::new();
+    let document = scene.path("tree/a");
+    fs::write(&document, "a line of many that are alike\n".repeat(5000)).unwrap();
+    let make = |name: &str, how: &str| {
+        scene.json(0, &["make", "--as-is", "--compress", how, "-o", name, "--", "cat", document.to_str().unwrap()])
+    };
+    let (plain, compressed) = (make("plain.erofs", "none"), make("x.erofs", "zstd"));
+    let sizes = |made: &Value| (made["hot_bytes"].as_u64().unwrap(), made["bytes"].as_u64().unwrap());
+    let ((plain_hot, plain_all), (hot, all)) = (sizes(&plain), sizes(&compressed));
+    assert!(hot < plain_hot && all < plain_all, "{plain} {compressed}");
+    assert_eq!(scene.json(0, &["verify", "x.erofs", "--against", "/"])["good"], true);
+    let shown = scene.json(0, &["show", "x.erofs"]);
+    assert_eq!((&shown["compressed"], shown["hot_bytes"].as_u64()), (&true.into(), Some(hot)));
+    let said = text(&scene.run(&["show", "x.erofs"]).stdout);
+    assert!(said.contains(" (compressed) from offset "), "{said}");
+}
+
+#[test]
 fn the_program_runs_from_its_image_alone() {
+    runs_from_its_image("none");
+}
+
+#[test]
+fn the_program_runs_from_its_compressed_image_alone() {
+    runs_from_its_image("zstd");
+}
+
+fn runs_from_its_image(compression: &str) {
     if !is_root() {
         return;
     }
     let scene = Scene::new();
     let document = scene.path("tree/a");
-    scene.json(0, &["make", "--as-is", "-o", "x.erofs", "--", "cat", document.to_str().unwrap()]);
+    let name = document.to_str().unwrap();
+    scene.json(0, &["make", "--as-is", "--compress", compression, "-o", "x.erofs", "--", "cat", name]);
     let image = scene.path("x.erofs");
     let mount = match Mount::new(&scene.path("mounted"), &["-t", "erofs", "-o", "ro", image.to_str().unwrap()]) {
         Ok(mount) => mount,

@@ -117,6 +117,7 @@ fn front_and_header(front: &[u8]) -> Result<(Index, Header), IndexError> {
         metadata_length: header.metadata_length,
         hot: header.hot_start..end,
         metadata_digest: header.metadata_digest,
+        packed: Some(header.packed).filter(|digest| *digest != [0; 16]),
         ..Index::default()
     };
     read_tables(front, &header.counts, &mut index).ok_or_else(|| wrong_length(expected))??;
@@ -132,11 +133,13 @@ struct Header {
     metadata_digest: Digest,
     rest_digest: Digest,
     counts: Counts,
+    packed: [u8; 16],
 }
 
 impl Header {
     fn read(front: &[u8]) -> Option<Self> {
-        let mut bytes = Bytes(front.get(12..usize::try_from(record::HEADER).ok()?)?);
+        let mut bytes = Bytes(front.get(8..usize::try_from(record::HEADER).ok()?)?);
+        let _version = bytes.u32()?;
         let checksum = bytes.u32()?;
         let length = bytes.u64()?;
         let _front_length = bytes.u64()?;
@@ -156,6 +159,7 @@ impl Header {
                 originals: bytes.u32()?,
                 names: bytes.u32()?,
             },
+            packed: bytes.take(16)?.first_chunk().copied()?,
         })
     }
 }
@@ -174,8 +178,13 @@ fn read_tables(front: &[u8], counts: &Counts, index: &mut Index) -> Option<Resul
         files.push((number, length, identity, (inode != 0).then_some(Origin { inode, changed })));
     }
     for number in 0..counts.runs {
-        let run = HotPages { programs: bytes.u64()?, file: bytes.u32()?, start: bytes.u32()?, pages: bytes.u32()? };
-        bytes.u32()?;
+        let run = HotPages {
+            programs: bytes.u64()?,
+            file: bytes.u32()?,
+            start: bytes.u32()?,
+            pages: bytes.u32()?,
+            packed: bytes.u32()?,
+        };
         let fits = run.start.checked_add(run.pages).is_some() && run.pages > 0 && run.file < counts.files;
         if !fits {
             return Some(Err(IndexError::Record { what: "run", number: number as usize }));

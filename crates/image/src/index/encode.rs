@@ -27,10 +27,10 @@ pub(crate) fn encode(index: &Index) -> (Vec<u8>, Vec<u8>) {
     }
     front.extend_from_slice(&index.metadata_digest);
     front.extend_from_slice(blake3::hash(&rest).as_bytes());
-    for count in [counts.programs, counts.trees, counts.files, counts.runs, counts.originals, counts.names, 0, 0, 0, 0]
-    {
+    for count in [counts.programs, counts.trees, counts.files, counts.runs, counts.originals, counts.names] {
         front.extend_from_slice(&count.to_le_bytes());
     }
+    front.extend_from_slice(&index.packed.unwrap_or_default());
     let names: Vec<&[u8]> = (index.programs.iter().map(|name| name.as_bytes()))
         .chain(index.trees.iter().map(|path| path.as_os_str().as_bytes()))
         .chain(index.files.iter().map(|file| file.path.as_os_str().as_bytes()))
@@ -51,7 +51,7 @@ pub(crate) fn encode(index: &Index) -> (Vec<u8>, Vec<u8>) {
     }
     for run in &index.runs {
         front.extend_from_slice(&run.programs.to_le_bytes());
-        for number in [run.file, run.start, run.pages, 0] {
+        for number in [run.file, run.start, run.pages, run.packed] {
             front.extend_from_slice(&number.to_le_bytes());
         }
     }

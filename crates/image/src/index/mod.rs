@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use coldstart_profile::FileIdentity;
+use coldstart_profile::{FileIdentity, PAGE_SIZE};
 
 use crate::entry::Origin;
 
@@ -54,13 +54,15 @@ pub struct Index {
     pub hot: Range<u64>,
     /// Of the metadata, with the superblock's checksum and UUID as zeros.
     pub metadata_digest: Digest,
+    /// Of an image with compressed files: the first 16 bytes of the BLAKE3 of all compressed data, from the first hot page to the end of the last block.
+    pub packed: Option<[u8; 16]>,
     /// The programs whose starts gave the order.
     pub programs: Vec<OsString>,
     /// Directories that were taken whole.
     pub trees: Vec<PathBuf>,
     /// Files with hot pages, in the order of their first one.
     pub files: Vec<HotFile>,
-    /// Hot pages in their order: each run directly behind the one before, the first behind this index's front part.
+    /// Hot pages in their order: each run directly behind the one before, the first behind the pages of this index's front part.
     pub runs: Vec<HotPages>,
     /// What each regular file was made from, by inode number.
     pub originals: Vec<Original>,
@@ -90,6 +92,18 @@ pub struct HotPages {
     pub start: u32,
     /// Number of pages, at least 1.
     pub pages: u32,
+    /// Bytes that they take if they are compressed, otherwise 0.
+    pub packed: u32,
+}
+
+impl HotPages {
+    /// Bytes that they take in the image.
+    pub fn stored(&self) -> u64 {
+        match self.packed {
+            0 => u64::from(self.pages).saturating_mul(PAGE_SIZE),
+            packed => packed.into(),
+        }
+    }
 }
 
 /// What a regular file of the image was made from.

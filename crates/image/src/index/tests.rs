@@ -4,6 +4,7 @@ use super::*;
 
 fn index() -> Index {
     Index {
+        packed: None,
         metadata_length: 8192,
         hot: 8192..16384,
         metadata_digest: [7; 32],
@@ -19,8 +20,8 @@ fn index() -> Index {
             HotFile { number: 40, path: "/b".into(), identity: FileIdentity { size: 0, modified: 5 }, origin: None },
         ],
         runs: vec![
-            HotPages { programs: 1, file: 0, start: 3, pages: 2 },
-            HotPages { programs: 3, file: 1, start: 0, pages: 1 },
+            HotPages { programs: 1, file: 0, start: 3, pages: 2, packed: 0 },
+            HotPages { programs: 3, file: 1, start: 0, pages: 1, packed: 77 },
         ],
         originals: vec![
             Original { number: 36, identity: FileIdentity { size: 9, modified: -1 }, digest: [1; 32] },
@@ -31,7 +32,7 @@ fn index() -> Index {
 
 #[test]
 fn what_is_written_is_read() {
-    for index in [index(), Index::default()] {
+    for index in [index(), Index::default(), Index { packed: Some([9; 16]), ..index() }] {
         let (front, rest) = encode(&index);
         assert_eq!((front.len() as u64, (front.len() + rest.len()) as u64), size(&index.counts()));
         assert_eq!(front_length(&front), Ok(front.len() as u64));
@@ -76,7 +77,8 @@ proptest! {
         mut front in prop::collection::vec(any::<u8>(), 160..400), counts in prop::collection::vec(0u32..4, 6), rest in 0usize..4,
     ) {
         front[..8].copy_from_slice(&MAGIC);
-        front[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        front[8] = 1 + (counts[0] % 2) as u8;
+        front[9..12].fill(0);
         let length = front.len() as u64;
         let rest = vec![3; rest * 56];
         front[16..24].copy_from_slice(&(length + rest.len() as u64).to_le_bytes());

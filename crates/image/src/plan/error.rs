@@ -82,6 +82,9 @@ pub enum PlanProblem {
         "with it the image has more than {MOST_BLOCKS} blocks of 4096 bytes, the most that EROFS addresses with 32 bits"
     )]
     TooLarge,
+    /// Records of compressed data have 32 bits for offsets in the file.
+    #[error("it has hot pages and is larger than 4 GiB, the most that is compressed")]
+    TooLargeToCompress,
     /// More programs than a run's mask has bits.
     #[error("it is made for {0} programs, and its index has room for 64")]
     TooManyPrograms(usize),
@@ -109,6 +112,7 @@ impl PlanError {
                 Some("make several images of smaller trees")
             }
             PlanProblem::Device { .. } => Some("leave the file out"),
+            PlanProblem::TooLargeToCompress => Some("make the image without compression"),
             _ => None,
         }
     }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::units::Unit;
+
 /// Where the pages of a file lie: hot ones anywhere in the hot range, holes nowhere, and all others one after another.
 ///
 /// 8 bytes of memory for each hot page.
@@ -19,6 +21,8 @@ pub(crate) struct FileMap {
     pub(crate) holes: Vec<Range<u64>>,
     /// Block of the first page that is neither hot nor in a hole.
     pub(crate) cold: u64,
+    /// Of a compressed file: all its pages in units, by page. Blocks of it are meaningless then.
+    pub(crate) units: Vec<Unit>,
 }
 
 /// Pages that lie together.
@@ -31,6 +35,14 @@ pub(crate) struct Segment {
 }
 
 impl FileMap {
+    /// Where a table behind the inode ends, if the inode and its attributes end at `offset`.
+    pub(crate) fn table_end(&self, offset: u64) -> u64 {
+        match self.units.len() as u64 {
+            0 => offset + 4 * self.chunks(),
+            units => super::units::records_offset(offset) + super::units::RECORD * units,
+        }
+    }
+
     /// Number of entries of the table of chunks.
     pub(crate) fn chunks(&self) -> u64 {
         if self.chunked { self.pages.div_ceil(1 << self.chunk_bits) } else { 0 }
@@ -140,7 +152,7 @@ mod tests {
                     _ => holes.push(page..page + 1),
                 }
             }
-            let map = FileMap { pages: kinds.len() as u64, chunked: true, chunk_bits: 0, hot, holes, cold };
+            let map = FileMap { pages: kinds.len() as u64, chunked: true, chunk_bits: 0, hot, holes, cold, units: vec![] };
             let (mut next, mut next_cold) = (0, cold);
             for segment in map.segments() {
                 prop_assert_eq!(segment.pages.start, next);

@@ -6,6 +6,7 @@
 //! | which pages are hot, in which order | `hot.rs` |
 //! | extended attributes, directories' blocks | `xattr.rs`, `directory.rs` |
 //! | places of inodes, directories and pages | `place.rs`, `file_map.rs` |
+//! | which pages are compressed together | `units.rs` |
 //!
 //! The order in the image: superblock; inodes, those that the start needs first, each with its attributes and table of chunks;
 //! blocks of directories; hot pages; all other pages, file by file. Everything that finds a file is in front, because a start that
@@ -18,6 +19,7 @@ mod hot;
 pub(crate) mod layout;
 mod names;
 mod place;
+pub(crate) mod units;
 pub(crate) mod xattr;
 
 use std::os::unix::ffi::OsStrExt;
@@ -34,6 +36,7 @@ pub(crate) use directory::encode as encode_directory;
 pub use error::{PlanError, PlanProblem};
 pub(crate) use file_map::{FileMap, Segment};
 use names::Names;
+pub use units::Compression;
 
 /// Where everything of an image lies.
 ///
@@ -55,6 +58,7 @@ pub struct Plan {
     pub(crate) size: ImageSize,
     /// Length of the index's front part in bytes.
     pub(crate) front_length: u64,
+    pub(crate) compression: Compression,
     left_out: Vec<LeftOut>,
 }
 
@@ -150,7 +154,20 @@ impl Plan {
     ///
     /// # Errors
     /// [`PlanError`] for the first entry, by path, that an image cannot hold.
-    pub fn new(mut entries: Vec<Entry>, trees: Vec<PathBuf>, hot: &HotOrder) -> Result<Self, PlanError> {
+    pub fn new(entries: Vec<Entry>, trees: Vec<PathBuf>, hot: &HotOrder) -> Result<Self, PlanError> {
+        Self::with_compression(entries, trees, hot, Compression::None)
+    }
+
+    /// As [`Self::new`], of an image whose files with hot pages are compressed.
+    ///
+    /// # Errors
+    /// [`PlanError`], also for a file with hot pages that is too large to be compressed.
+    pub fn with_compression(
+        mut entries: Vec<Entry>,
+        trees: Vec<PathBuf>,
+        hot: &HotOrder,
+        compression: Compression,
+    ) -> Result<Self, PlanError> {
         let reserved = |entry: &&Entry| entry.path.starts_with(DIRECTORY);
         if let Some(entry) = entries.iter().find(reserved) {
             return Err(PlanError::new(&entry.path, PlanProblem::Reserved));
@@ -187,7 +204,7 @@ impl Plan {
             content.size = index::size(&index_counts).1;
         }
         let left_out = chosen.left_out.clone();
-        let placed = place::place(&entries, names, index_node, &index_counts, &chosen)?;
+        let placed = place::place(&entries, names, index_node, &index_counts, &chosen, compression)?;
         let numbers = placed.numbers;
         let inode_of = |node: usize| numbers.get(node).copied().unwrap_or_default();
         Ok(Self {
@@ -200,11 +217,12 @@ impl Plan {
             runs: chosen.runs,
             size: placed.size,
             front_length: index::size(&index_counts).0,
+            compression,
             left_out,
         })
     }
 
-    /// How large the image will be.
+    /// How large the image will be; with compression, at most.
     pub fn size(&self) -> ImageSize {
         self.size
     }

@@ -11,6 +11,7 @@ use super::file_map::{FileMap, holes_in_pages};
 use super::hot::Chosen;
 use super::layout::{BLOCK, INODE_SIZE, INODE_SLOT, MOST_BLOCKS, MOST_INLINE, SUPERBLOCK, SUPERBLOCK_SIZE, blocks_of};
 use super::names::{Names, Node, name};
+use super::units::{self, Compression};
 use super::{Data, ImageSize, PlannedInode, directory, xattr};
 
 /// What was placed.
@@ -28,6 +29,7 @@ pub(super) fn place(
     index: usize,
     counts: &Counts,
     chosen: &Chosen,
+    compression: Compression,
 ) -> Result<Placed, PlanError> {
     let order = order(&names.nodes, index, chosen);
     let mut numbers = vec![0; names.nodes.len()];
@@ -38,13 +40,24 @@ pub(super) fn place(
     }
     let hot_nodes: std::collections::HashSet<usize> =
         chosen.files.iter().map(|(node, _)| *node).chain([index]).collect();
+    let mut to_compress = match compression {
+        Compression::None => HashMap::new(),
+        Compression::Zstd => hot_runs_of_nodes(chosen),
+    };
     let number_of = |node: usize| numbers.get(node).copied().unwrap_or_default();
     let mut nodes: Vec<Option<Node>> = names.nodes.into_iter().map(Some).collect();
     let mut inodes = Vec::with_capacity(order.len());
     for node_index in order {
         let Some(node) = nodes.get_mut(node_index).and_then(Option::take) else { continue };
         let Some(entry) = entries.get(node.entry) else { continue };
-        let data = data_of(entries, &node, entry, hot_nodes.contains(&node_index));
+        let mut data = data_of(entries, &node, entry, hot_nodes.contains(&node_index));
+        if let (Data::File(map), Some(runs)) = (&mut data, to_compress.remove(&node_index)) {
+            if map.pages > units::MOST_PAGES {
+                return Err(PlanError::new(&entry.path, PlanProblem::TooLargeToCompress));
+            }
+            map.chunked = false;
+            map.units = units::units_of(map.pages, runs, &map.holes);
+        }
         inodes.push(PlannedInode {
             entry: node.entry,
             parent: number_of(node.parent),
@@ -54,7 +67,7 @@ pub(super) fn place(
             data,
         });
     }
-    let metadata = place_metadata(entries, &mut inodes);
+    let metadata = place_metadata(entries, &mut inodes, compression);
     let mut hot_pages: HashMap<usize, Vec<(u32, u32)>> = HashMap::new();
     let front = blocks_of(index::size(counts).0);
     let mut block = metadata;
@@ -94,6 +107,17 @@ pub(super) fn place(
         total: block * BLOCK,
     };
     Ok(Placed { inodes, numbers, size })
+}
+
+/// The hot runs of each file: first page and number of pages.
+fn hot_runs_of_nodes(chosen: &Chosen) -> HashMap<usize, Vec<(u32, u32)>> {
+    let mut runs: HashMap<usize, Vec<(u32, u32)>> = HashMap::new();
+    for run in &chosen.runs {
+        if let Some((node, _)) = chosen.files.get(run.file as usize) {
+            runs.entry(*node).or_default().push((run.start, run.pages));
+        }
+    }
+    runs
 }
 
 /// The order of inodes: the root, then the index, hot files with the directories above them, then all others by path.
@@ -144,7 +168,15 @@ fn data_of(entries: &[Entry], node: &Node, entry: &Entry, is_hot: bool) -> Data 
         EntryKind::Regular(content) => {
             let (chunk_bits, holes) = holes_in_pages(&content.holes, content.size, is_hot);
             let chunked = is_hot || !holes.is_empty();
-            Data::File(FileMap { pages: blocks_of(content.size), chunked, chunk_bits, hot: Vec::new(), holes, cold: 0 })
+            Data::File(FileMap {
+                pages: blocks_of(content.size),
+                chunked,
+                chunk_bits,
+                hot: Vec::new(),
+                holes,
+                cold: 0,
+                units: Vec::new(),
+            })
         }
         _ => Data::None,
     }
@@ -162,8 +194,11 @@ pub(crate) fn directory_names<'entry>(
 }
 
 /// Places inodes and directories' blocks. Returns the number of blocks that they take, with the superblock.
-fn place_metadata(entries: &[Entry], inodes: &mut [PlannedInode]) -> u64 {
+fn place_metadata(entries: &[Entry], inodes: &mut [PlannedInode], compression: Compression) -> u64 {
     let mut offset = SUPERBLOCK + SUPERBLOCK_SIZE;
+    if compression == Compression::Zstd {
+        offset += units::PARAMETERS_SIZE;
+    }
     for inode in inodes.iter_mut() {
         let xattrs = entries.get(inode.entry).map_or(0, |entry| xattr::size(&entry.attributes.xattrs)) as u64;
         let inline = match inode.data {
@@ -173,7 +208,7 @@ fn place_metadata(entries: &[Entry], inodes: &mut [PlannedInode]) -> u64 {
         inode.offset = slot(offset, xattrs, inline);
         offset = inode.offset + INODE_SIZE + xattrs + inline;
         if let Data::File(map) = &inode.data {
-            offset += 4 * map.chunks();
+            offset = map.table_end(offset);
         }
     }
     let mut block = blocks_of(offset);

@@ -4,6 +4,7 @@ use super::Image;
 use super::error::{ReadError, Result};
 use super::inode::{Inode, InodeType, Layout};
 use super::source::{ReadAt, u16_at, u32_at};
+use super::units::Packed;
 
 /// Bytes of a chunk table that are read at once.
 const TABLE_PART: u64 = 4096;
@@ -19,8 +20,10 @@ pub struct Piece {
     pub offset: u64,
     /// Number of bytes, at least 1.
     pub length: u64,
-    /// Offset in the image; `None` for a hole.
+    /// Offset in the image; `None` for a hole. Of a compressed piece, that of its frame.
     pub place: Option<u64>,
+    /// Of a compressed piece: the unit that it is part of.
+    pub packed: Option<Packed>,
 }
 
 /// The pieces of a file, in order, from an offset on.
@@ -40,7 +43,8 @@ impl<S: ReadAt> Image<S> {
         self.pieces_from(inode, 0)
     }
 
-    fn pieces_from<'image>(&'image self, inode: &'image Inode, offset: u64) -> Pieces<'image, S> {
+    /// As [`Self::pieces`], from an offset on.
+    pub(crate) fn pieces_from<'image>(&'image self, inode: &'image Inode, offset: u64) -> Pieces<'image, S> {
         Pieces { image: self, inode, offset, table: (0, Vec::new()), failed: false }
     }
 
@@ -60,16 +64,18 @@ impl<S: ReadAt> Image<S> {
             let piece = pieces.next().ok_or(ReadError::malformed("a file", inode.offset, "it ends too early"))??;
             let length = usize::try_from(piece.length).unwrap_or(usize::MAX).min(rest.len());
             let (part, after) = rest.split_at_mut(length);
-            match piece.place {
-                Some(place) => self.raw("a file's content", place, part)?,
-                None => part.fill(0),
+            match (piece.packed, piece.place) {
+                (Some(packed), _) => self.unpack_part(&packed, piece.offset, part)?,
+                (None, Some(place)) => self.raw("a file's content", place, part)?,
+                (None, None) => part.fill(0),
             }
             rest = after;
         }
         Ok(())
     }
 
-    /// Where the byte at an offset of a file lies in the image; `None` for a hole or behind the file's end.
+    /// Where the byte at an offset of a file lies in the image; `None` for a hole or behind the file's end. Of a compressed byte, where its
+    /// frame lies.
     ///
     /// # Errors
     /// [`ReadError`]: malformed, or outside the image.
@@ -115,16 +121,17 @@ impl<S: ReadAt> Pieces<'_, S> {
                     return Err(ReadError::malformed("an inode", inode.offset, "its inline data crosses a block"));
                 }
                 self.image.check("inline data", start, rest)?;
-                Ok(Piece { offset, length: rest, place: Some(start) })
+                Ok(Piece { offset, length: rest, place: Some(start), packed: None })
             }
             Layout::Chunks { bits, record } => self.chunks(bits, record),
+            Layout::Units { count } => self.image.unit(inode, count, offset),
         }
     }
 
     fn in_blocks(&self, block: u32, offset: u64, length: u64) -> Result<Piece> {
         let place = self.image.superblock.block_offset(block).saturating_add(offset);
         self.image.check("a file's content", place, length)?;
-        Ok(Piece { offset, length, place: Some(place) })
+        Ok(Piece { offset, length, place: Some(place), packed: None })
     }
 
     /// The chunk at the offset, with those behind it that continue it.
@@ -150,7 +157,7 @@ impl<S: ReadAt> Pieces<'_, S> {
         if let Some(place) = place {
             self.image.check("a file's content", place, length)?;
         }
-        Ok(Piece { offset, length, place })
+        Ok(Piece { offset, length, place, packed: None })
     }
 
     /// Where a chunk lies.

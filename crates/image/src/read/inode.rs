@@ -98,9 +98,16 @@ pub(super) enum Layout {
     Inline { block: u32 },
     /// By a table of chunks of `1 << bits` bytes, with records of 4 or 8 bytes.
     Chunks { bits: u32, record: u64 },
+    /// By a table of units, each of which may be compressed.
+    Units { count: u32 },
 }
 
 impl Inode {
+    /// Whether its content is stored in units that may be compressed.
+    pub fn is_packed(&self) -> bool {
+        matches!(self.layout, Layout::Units { .. })
+    }
+
     /// Where the part behind its attributes begins.
     pub(super) fn end(&self) -> u64 {
         self.offset.saturating_add(self.header).saturating_add(self.xattrs)
@@ -172,6 +179,10 @@ impl<S: ReadAt> Image<S> {
             },
         };
         self.check("extended attributes", inode.offset.saturating_add(inode.header), xattrs)?;
+        let inode = match inode.layout {
+            Layout::Units { .. } => Inode { layout: Layout::Units { count: self.unit_count(&inode)? }, ..inode },
+            _ => inode,
+        };
         if inode.modified.nanoseconds >= 1_000_000_000 {
             return Err(ReadError::malformed(WHAT, offset, "its time has more than a second of nanoseconds"));
         }
@@ -194,6 +205,8 @@ impl<S: ReadAt> Image<S> {
                 let bits = self.superblock.block_bits.saturating_add(union & 0x1f);
                 Ok(Layout::Chunks { bits, record: if union & 0x20 != 0 { 8 } else { 4 } })
             }
+            // Their number follows the attributes.
+            1 if self.superblock.has_units => Ok(Layout::Units { count: 0 }),
             1 | 3 => Err(ReadError::Unsupported { what: "compression", value: layout.into(), offset }),
             _ => Err(ReadError::Unsupported { what: "a layout of data", value: layout.into(), offset }),
         }

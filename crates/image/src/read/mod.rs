@@ -1,4 +1,4 @@
-//! Reading EROFS images without compression: ours, and those of mkfs.erofs.
+//! Reading EROFS images: ours, and those of mkfs.erofs without compression.
 //!
 //! | what | file |
 //! |---|---|
@@ -8,6 +8,7 @@
 //! | extended attributes, inline and shared | `xattr.rs` |
 //! | directories, checked: order, `.`, `..` | `directory.rs` |
 //! | where a file's bytes lie, and those bytes | `content.rs` |
+//! | of compressed files | `units.rs` |
 //! | all entries | `walk.rs` |
 //!
 //! Nothing here is shared with the writer but the checksum's function and the types of attributes, and nothing in an image is
@@ -22,6 +23,7 @@ mod error;
 mod inode;
 mod source;
 mod superblock;
+mod units;
 mod walk;
 mod xattr;
 
@@ -36,6 +38,7 @@ pub use error::{ReadError, Result};
 pub use inode::{Inode, InodeType};
 pub use source::ReadAt;
 pub use superblock::Superblock;
+pub use units::Packed;
 pub use walk::{Found, Walk};
 
 /// An image, open for reading.

@@ -27,14 +27,23 @@ mod field {
     pub(super) const UUID: usize = 48;
     pub(super) const VOLUME_NAME: usize = 64;
     pub(super) const INCOMPATIBLE: usize = 80;
+    pub(super) const COMPRESSIONS: usize = 84;
     pub(super) const EXTRA_DEVICES: usize = 86;
     pub(super) const DIRECTORY_BITS: usize = 90;
+    pub(super) const WIDE_ROOT: usize = 112;
 }
 
 /// The superblock has a checksum (`EROFS_FEATURE_COMPAT_SB_CHKSUM`).
 const HAS_CHECKSUM: u32 = 1;
-/// What the image may use and we read: zero padding of compressed data, which is refused file by file, and tables of chunks.
-const KNOWN: u32 = 1 | 4;
+/// What the image may use and we read: zero padding of compressed data, parameters of compressors, tables of chunks, and 48-bit addresses with
+/// compressed data that begins at any byte. Other forms of compression are refused file by file.
+const KNOWN: u32 = 1 | 2 | 4 | WIDE;
+/// `EROFS_FEATURE_INCOMPAT_48BIT`.
+const WIDE: u32 = 0x80;
+/// Parameters of compressors (`EROFS_FEATURE_INCOMPAT_COMPR_CFGS`).
+const PARAMETERS: u32 = 2;
+/// Bit of zstd in the set of compressions.
+const ZSTD: u16 = 1 << 3;
 /// Smallest and largest block size, as powers of two.
 const BLOCK_BITS: std::ops::RangeInclusive<u8> = 9..=16;
 
@@ -55,6 +64,8 @@ pub struct Superblock {
     pub volume_name: [u8; 16],
     /// Whether it has a checksum, which was right.
     pub has_checksum: bool,
+    /// Whether files may have tables of compressed units with zstd.
+    pub(super) has_units: bool,
     pub(super) block_bits: u32,
     pub(super) metadata_block: u32,
     pub(super) xattr_block: u32,
@@ -94,6 +105,8 @@ impl Superblock {
             uuid: copied(field::UUID),
             volume_name: copied(field::VOLUME_NAME),
             has_checksum,
+            has_units: u32_at(&bytes, field::INCOMPATIBLE) & (WIDE | PARAMETERS) == WIDE | PARAMETERS
+                && u16_at(&bytes, field::COMPRESSIONS) & ZSTD != 0,
             block_bits: block_bits.into(),
             metadata_block: u32_at(&bytes, field::METADATA_BLOCK),
             xattr_block: u32_at(&bytes, field::XATTR_BLOCK),
@@ -141,6 +154,9 @@ fn refuse_unknown(bytes: &[u8; SIZE]) -> Result<()> {
     };
     let incompatible = u32_at(bytes, field::INCOMPATIBLE);
     unsupported("the features", u64::from(incompatible & !KNOWN), field::INCOMPATIBLE)?;
+    if incompatible & WIDE != 0 {
+        unsupported("a root inode with a large number", u64_at(bytes, field::WIDE_ROOT), field::WIDE_ROOT)?;
+    }
     unsupported("other devices", u16_at(bytes, field::EXTRA_DEVICES).into(), field::EXTRA_DEVICES)?;
     let directory_bits = bytes.get(field::DIRECTORY_BITS).copied().unwrap_or(0);
     unsupported("larger blocks of directories", directory_bits.into(), field::DIRECTORY_BITS)

@@ -60,7 +60,7 @@ fn requests(front: &Front, programs: u64) -> Vec<(u64, u64)> {
     let mut place = first_run(front);
     add(0, place);
     for run in &front.index.runs {
-        let end = place.saturating_add(u64::from(run.pages).saturating_mul(PAGE_SIZE));
+        let end = place.saturating_add(run.stored());
         if run.programs & programs != 0 {
             add(place, end);
         }
@@ -99,14 +99,15 @@ impl<'front> Runs<'front> {
     /// Calls `take` with the hot file, the offset in it and the length of each run that ends before a place of the image.
     fn up_to(&mut self, end: u64, mut take: impl FnMut(usize, u64, u64)) {
         while let Some(run) = self.front.index.runs.get(self.next) {
-            let length = u64::from(run.pages).saturating_mul(PAGE_SIZE);
-            if self.place.saturating_add(length) > end {
+            let behind = self.place.saturating_add(run.stored());
+            if behind > end {
                 return;
             }
             if run.programs & self.programs != 0 {
-                take(run.file as usize, u64::from(run.start).saturating_mul(PAGE_SIZE), length);
+                let bytes = |pages: u32| u64::from(pages).saturating_mul(PAGE_SIZE);
+                take(run.file as usize, bytes(run.start), bytes(run.pages));
             }
-            self.place = self.place.saturating_add(length);
+            self.place = behind;
             self.next += 1;
         }
     }

@@ -8,13 +8,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use blake3::Hasher;
 use coldstart_profile::{FileIdentity, PAGE_SIZE, page_count, printable};
 
-use crate::index::{Digest, INDEX, Index, Original, Sign, uuid};
-use crate::read::{Found, Image, Inode, InodeType, ReadAt, ReadError};
+use crate::index::{Digest, HotPages, INDEX, Index, Original, Sign, uuid};
+use crate::read::{Found, Image, Inode, InodeType, Piece, ReadAt, ReadError};
 
 /// Contents are read in portions of this many bytes.
 const PORTION: usize = 1 << 20;
@@ -61,6 +62,8 @@ pub enum Flaw {
     },
     /// A hot run that does not lie where it should: its number.
     HotRun(usize),
+    /// Compressed data, or the bytes between.
+    Packed,
     /// A block that belongs to two pages.
     UsedTwice(u64),
     /// Blocks that belong to nothing: the first, and how many.
@@ -80,6 +83,7 @@ impl fmt::Display for Flaw {
                 write!(formatter, "`{}`: it has {found} names, and its inode says {stated}", printable(path))
             }
             Self::HotRun(number) => write!(formatter, "hot run {number} does not lie in the hot range's order"),
+            Self::Packed => write!(formatter, "compressed data is not what was written"),
             Self::UsedTwice(block) => write!(formatter, "block {block} belongs to two pages"),
             Self::Unused(block, count) => write!(formatter, "{count} blocks from {block} on belong to no file"),
         }
@@ -92,7 +96,8 @@ impl fmt::Display for Flaw {
 /// [`ReadError`], if it is damaged in such a way that it cannot be read to its end.
 pub fn check<S: ReadAt>(image: &Image<S>) -> Result<Soundness, ReadError> {
     let index = image.index()?;
-    let mut checker = Checker { image, index: index.as_ref(), blocks: None, result: Soundness::default() };
+    let mut checker =
+        Checker { image, index: index.as_ref(), blocks: None, packed: Vec::new(), result: Soundness::default() };
     if let Some(index) = &index {
         let front = image.index_front()?.unwrap_or_default();
         if uuid(&front) != image.superblock().uuid || image.superblock().block_size() != PAGE_SIZE {
@@ -114,6 +119,7 @@ pub fn check<S: ReadAt>(image: &Image<S>) -> Result<Soundness, ReadError> {
     }
     checker.files()?;
     if let Some(index) = &index {
+        checker.packed_data(index)?;
         checker.hot_runs(index)?;
     }
     if let Some(blocks) = &checker.blocks {
@@ -129,6 +135,8 @@ struct Checker<'image, S> {
     index: Option<&'image Index>,
     /// Of a start image: which blocks belong to something.
     blocks: Option<Blocks>,
+    /// Of files in units: where each unit lies.
+    packed: Vec<Range<u64>>,
     result: Soundness,
 }
 
@@ -225,6 +233,10 @@ impl<S: ReadAt> Checker<'_, S> {
             if !is_ours {
                 continue;
             }
+            if inode.is_packed() {
+                self.unit(place, &piece, &mut hasher)?;
+                continue;
+            }
             for block in place / PAGE_SIZE..page_count(place.saturating_add(piece.length)) {
                 if self.blocks.as_mut().is_some_and(|blocks| !blocks.mark(block)) {
                     self.result.flaws.push(Flaw::UsedTwice(block));
@@ -253,13 +265,93 @@ impl<S: ReadAt> Checker<'_, S> {
         Ok(())
     }
 
+    /// A unit of a compressed file.
+    fn unit(&mut self, place: u64, piece: &Piece, hasher: &mut Hasher) -> Result<(), ReadError> {
+        let stored = match &piece.packed {
+            Some(packed) => {
+                hasher.update(&self.image.unpack(packed)?);
+                packed.stored
+            }
+            None => {
+                let mut bytes = vec![0; usize::try_from(piece.length).unwrap_or(0)];
+                self.image.raw("a compressed unit", place, &mut bytes)?;
+                hasher.update(&bytes);
+                piece.length
+            }
+        };
+        self.packed.push(place..place.saturating_add(stored));
+        Ok(())
+    }
+
+    /// Units share blocks, but no byte; all of them, with the zeros at their ends, have a digest.
+    fn packed_data(&mut self, index: &Index) -> Result<(), ReadError> {
+        let mut units = std::mem::take(&mut self.packed);
+        let Some(expected) = index.packed else {
+            self.result.flaws.extend((!units.is_empty()).then_some(Flaw::Packed));
+            return Ok(());
+        };
+        units.sort_unstable_by_key(|unit| unit.start);
+        let overlap = units.iter().zip(units.iter().skip(1)).find(|(unit, next)| unit.end > next.start);
+        if let Some((_, next)) = overlap {
+            self.result.flaws.push(Flaw::UsedTwice(next.start / PAGE_SIZE));
+        }
+        let start = first_hot_page(index);
+        let end = units.last().map_or(start, |unit| page_count(unit.end).saturating_mul(PAGE_SIZE));
+        let mut hasher = Hasher::new();
+        let mut offset = start;
+        let mut buffer = vec![0; PORTION];
+        while offset < end {
+            let part = usize::try_from(end.saturating_sub(offset)).unwrap_or(PORTION).min(PORTION);
+            let bytes = buffer.get_mut(..part).unwrap_or_default();
+            self.image.raw("compressed data", offset, bytes)?;
+            hasher.update(bytes);
+            offset = offset.saturating_add(part as u64);
+        }
+        let is_outside = units.first().is_some_and(|unit| unit.start < start);
+        if is_outside || hasher.finalize().as_bytes().get(..16) != Some(&expected) {
+            self.result.flaws.push(Flaw::Packed);
+        }
+        for block in start / PAGE_SIZE..end / PAGE_SIZE {
+            if self.blocks.as_mut().is_some_and(|blocks| !blocks.mark(block)) {
+                self.result.flaws.push(Flaw::UsedTwice(block));
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the units of a run begin and end in the image: each directly behind the one before.
+    fn units_of_run(&self, inode: &Inode, run: &HotPages, from: u64) -> Result<Option<u64>, ReadError> {
+        let mut place = from;
+        let mut offset = u64::from(run.start).saturating_mul(PAGE_SIZE);
+        let end = u64::from(run.start.saturating_add(run.pages)).saturating_mul(PAGE_SIZE).min(inode.size);
+        while offset < end {
+            let Some(piece) = self.image.pieces_from(inode, offset).next().transpose()? else { return Ok(None) };
+            let stored = piece.packed.map_or(piece.length, |packed| packed.stored);
+            let is_whole = piece.packed.is_none_or(|packed| packed.start == offset);
+            if piece.place != Some(place) || !is_whole {
+                return Ok(None);
+            }
+            place = place.saturating_add(stored);
+            offset = offset.saturating_add(piece.length);
+        }
+        Ok((offset == end).then_some(place))
+    }
+
     /// Each run lies directly behind the one before.
     fn hot_runs(&mut self, index: &Index) -> Result<(), ReadError> {
-        let pages = |bytes: u64| page_count(bytes).saturating_mul(PAGE_SIZE);
-        let mut place = index.hot.start.saturating_add(pages(index.front_length()));
+        let mut place = first_hot_page(index);
         for (number, run) in index.runs.iter().enumerate() {
             let Some(file) = usize::try_from(run.file).ok().and_then(|file| index.files.get(file)) else { continue };
             let inode = self.image.inode(file.number)?;
+            if inode.is_packed() {
+                let Some(end) = self.units_of_run(&inode, run, place)? else {
+                    self.result.flaws.push(Flaw::HotRun(number));
+                    return Ok(());
+                };
+                place = end;
+                continue;
+            }
             for page in run.start..run.start.saturating_add(run.pages) {
                 if self.image.place_of(&inode, u64::from(page).saturating_mul(PAGE_SIZE))? != Some(place) {
                     self.result.flaws.push(Flaw::HotRun(number));
@@ -268,11 +360,16 @@ impl<S: ReadAt> Checker<'_, S> {
                 place = place.saturating_add(PAGE_SIZE);
             }
         }
-        if place != index.hot.end || index.hot.start != index.metadata_length {
+        if page_count(place).saturating_mul(PAGE_SIZE) != index.hot.end || index.hot.start != index.metadata_length {
             self.result.flaws.push(Flaw::HotRun(index.runs.len()));
         }
         Ok(())
     }
+}
+
+/// Where the hot pages begin, behind the index's front part.
+fn first_hot_page(index: &Index) -> u64 {
+    index.hot.start.saturating_add(page_count(index.front_length()).saturating_mul(PAGE_SIZE))
 }
 
 fn hash_zeros(hasher: &mut Hasher, length: u64) {

@@ -26,7 +26,7 @@ pub(super) struct Buffer {
 }
 
 /// A file that is being copied.
-enum Opened<'content> {
+pub(super) enum Opened<'content> {
     File { file: File, path: &'content Path, before: Box<Stat> },
     Bytes(&'content [u8]),
 }
@@ -104,7 +104,7 @@ impl Buffer {
 }
 
 impl<'content> Opened<'content> {
-    fn open(content: &'content Content, attributes: &Attributes) -> Result<Self, WriteError> {
+    pub(super) fn open(content: &'content Content, attributes: &Attributes) -> Result<Self, WriteError> {
         let path = match &content.source {
             Source::Bytes(bytes) => return Ok(Self::Bytes(bytes)),
             Source::File(path) => path,
@@ -123,7 +123,7 @@ impl<'content> Opened<'content> {
         Ok(Self::File { file, path, before: Box::new(stat) })
     }
 
-    fn read(&self, buffer: &mut [u8], offset: u64) -> Result<(), WriteError> {
+    pub(super) fn read(&self, buffer: &mut [u8], offset: u64) -> Result<(), WriteError> {
         match self {
             Self::Bytes(bytes) => {
                 let from = offset as usize;
@@ -139,7 +139,7 @@ impl<'content> Opened<'content> {
     }
 
     /// Fails if the file was changed while it was read.
-    fn check(&self) -> Result<(), WriteError> {
+    pub(super) fn check(&self) -> Result<(), WriteError> {
         let Self::File { file, path, before } = self else { return Ok(()) };
         let after = fstat(file).map_err(|errno| WriteError::source(path, errno.into()))?;
         let facts = |stat: &Stat| (stat.st_size, stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
@@ -147,7 +147,7 @@ impl<'content> Opened<'content> {
     }
 }
 
-fn hash_zeros(hasher: &mut Hasher, mut length: u64) {
+pub(super) fn hash_zeros(hasher: &mut Hasher, mut length: u64) {
     while length > 0 {
         let part = length.min(ZEROS.len() as u64);
         hasher.update(ZEROS.get(..part as usize).unwrap_or_default());

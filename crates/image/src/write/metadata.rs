@@ -6,10 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::entry::{DeviceNumber, Entry, EntryKind};
 use crate::plan::layout::{BLOCK, HOLE, SUPERBLOCK, SUPERBLOCK_SIZE};
-use crate::plan::{Data, FileMap, Plan, PlannedInode, encode_directory, xattr};
+use crate::plan::units::{header_offset, records_offset};
+use crate::plan::{Compression, Data, FileMap, Plan, PlannedInode, encode_directory, xattr};
 
 use crate::index::Sign;
 
+use super::packed::{Packed, Stored, WINDOW_LOG};
 use super::stream::Stream;
 
 /// Offset of the checksum in the superblock.
@@ -25,20 +27,29 @@ const CHUNKED_FILE: u32 = 4;
 const BLOCK_BITS: u8 = 12;
 const VOLUME_NAME: [u8; 16] = *b"coldstart\0\0\0\0\0\0\0";
 
+/// Compressed data is found by its exact length, the superblock is followed by compressors' parameters, and compressed data may begin at
+/// any byte (`EROFS_FEATURE_INCOMPAT_ZERO_PADDING`, `_COMPR_CFGS`, `_48BIT`).
+const COMPRESSED: u32 = 1 | 2 | 0x80;
+/// Number of the compression (`Z_EROFS_COMPRESSION_ZSTD`).
+const ZSTD: u32 = 3;
+/// Of a table of units: each record has all fields but the last ones (`Z_EROFS_ADVISE_EXTENTS`, 4 << 2 bytes a record).
+const TABLE_OF_UNITS: u16 = 1 | 2 << 1;
+
 const FLAT_PLAIN: u16 = 0;
+const COMPRESSED_FULL: u16 = 1;
 const FLAT_INLINE: u16 = 2;
 const CHUNK_BASED: u16 = 4;
 
 /// Writes it, except for the first block. Returns that, with zeros for checksum and UUID, and the digest of all.
-pub(super) fn write(file: &File, plan: &Plan) -> io::Result<(Vec<u8>, [u8; 32])> {
+pub(super) fn write(file: &File, plan: &Plan, packed: &Packed) -> io::Result<(Vec<u8>, [u8; 32])> {
     let mut stream = Stream::new(file);
-    stream.put(&Sign { hot: plan.size().metadata, front: plan.front_length }.encode())?;
+    stream.put(&Sign { hot: packed.size.metadata, front: plan.front_length }.encode())?;
     stream.pad_to(SUPERBLOCK)?;
-    stream.put(&superblock(plan))?;
+    stream.put(&superblock(plan, packed))?;
     for (number, inode) in plan.inodes.iter().enumerate() {
         let Some(entry) = plan.entry(inode) else { continue };
         stream.pad_to(inode.offset)?;
-        stream.put(&inode_bytes(number, inode, entry))?;
+        stream.put(&inode_bytes(number, inode, entry, packed))?;
         stream.put(&xattr::encode(&entry.attributes.xattrs))?;
         match &inode.data {
             Data::None => {}
@@ -48,7 +59,10 @@ pub(super) fn write(file: &File, plan: &Plan) -> io::Result<(Vec<u8>, [u8; 32])>
                     put_packed(&mut stream, plan, number, whole, None)?;
                 }
             }
-            Data::File(map) => put_chunks(&mut stream, map)?,
+            Data::File(map) => match packed.files.get(&number) {
+                Some((stored, _)) => put_units(&mut stream, map, stored)?,
+                None => put_chunks(&mut stream, &packed.map(number, map))?,
+            },
         }
     }
     for (number, inode) in plan.inodes.iter().enumerate() {
@@ -62,7 +76,7 @@ pub(super) fn write(file: &File, plan: &Plan) -> io::Result<(Vec<u8>, [u8; 32])>
     stream.finish()
 }
 
-fn superblock(plan: &Plan) -> Vec<u8> {
+fn superblock(plan: &Plan, packed: &Packed) -> Vec<u8> {
     let root = plan.inodes.first().map_or(0, PlannedInode::number);
     let mut bytes = Vec::with_capacity(SUPERBLOCK_SIZE as usize);
     bytes.extend_from_slice(&MAGIC.to_le_bytes());
@@ -74,31 +88,50 @@ fn superblock(plan: &Plan) -> Vec<u8> {
     bytes.extend_from_slice(&plan.size().inodes.to_le_bytes());
     // The time of the build, which would make the bytes differ: only compact inodes use it.
     bytes.extend_from_slice(&[0; 12]);
-    bytes.extend_from_slice(&((plan.size().total / BLOCK) as u32).to_le_bytes());
+    bytes.extend_from_slice(&((packed.size.total / BLOCK) as u32).to_le_bytes());
     // Inodes are counted from the image's start; shared attributes are not used.
     bytes.extend_from_slice(&[0; 8]);
     bytes.extend_from_slice(&[0; 16]);
     bytes.extend_from_slice(&VOLUME_NAME);
-    bytes.extend_from_slice(&CHUNKED_FILE.to_le_bytes());
-    bytes.resize(SUPERBLOCK_SIZE as usize, 0);
+    match plan.compression {
+        Compression::None => {
+            bytes.extend_from_slice(&CHUNKED_FILE.to_le_bytes());
+            bytes.resize(SUPERBLOCK_SIZE as usize, 0);
+        }
+        Compression::Zstd => {
+            bytes.extend_from_slice(&(CHUNKED_FILE | COMPRESSED).to_le_bytes());
+            bytes.extend_from_slice(&(1u16 << ZSTD).to_le_bytes());
+            bytes.resize(SUPERBLOCK_SIZE as usize, 0);
+            // Their length, the frames' format, and the window's logarithm less 10 (`struct z_erofs_zstd_cfgs`).
+            bytes.extend_from_slice(&[6, 0, 0, (WINDOW_LOG - 10) as u8, 0, 0, 0, 0]);
+        }
+    }
     bytes
 }
 
 /// An inode in the extended form (`struct erofs_inode_extended`).
-fn inode_bytes(number: usize, inode: &PlannedInode, entry: &Entry) -> Vec<u8> {
+fn inode_bytes(number: usize, inode: &PlannedInode, entry: &Entry, packed: &Packed) -> Vec<u8> {
     let attributes = &entry.attributes;
     let (layout, size, union) = match &inode.data {
         Data::None => (FLAT_PLAIN, 0, device(&entry.kind)),
         Data::Packed { size, inline: 0, block } => (FLAT_PLAIN, *size, *block as u32),
         Data::Packed { size, block, .. } => (FLAT_INLINE, *size, *block as u32),
         Data::File(map) => {
+            let map = &packed.map(number, map);
             let size = match &entry.kind {
                 EntryKind::Regular(content) => content.size,
                 _ => 0,
             };
             // An empty file has no block.
             let place = if map.pages == 0 { 0 } else { map.cold as u32 };
-            if map.chunked { (CHUNK_BASED, size, map.chunk_bits) } else { (FLAT_PLAIN, size, place) }
+            match packed.files.get(&number) {
+                Some((stored, _)) => {
+                    let bytes: u64 = stored.iter().map(|unit| u64::from(unit.length)).sum();
+                    (COMPRESSED_FULL, size, bytes.div_ceil(BLOCK) as u32)
+                }
+                None if map.chunked => (CHUNK_BASED, size, map.chunk_bits),
+                None => (FLAT_PLAIN, size, place),
+            }
         }
     };
     let mut bytes = Vec::with_capacity(64);
@@ -189,6 +222,22 @@ fn put_chunks(stream: &mut Stream, map: &FileMap) -> io::Result<()> {
             stream.put(&block.to_le_bytes())?;
             page += 1 << map.chunk_bits;
         }
+    }
+    Ok(())
+}
+
+/// The table of units: number of records, then where each unit lies in the image and in the file (`struct z_erofs_extent`).
+fn put_units(stream: &mut Stream, map: &FileMap, stored: &[Stored]) -> io::Result<()> {
+    let inode_end = stream.position();
+    stream.pad_to(header_offset(inode_end))?;
+    stream.put(&(stored.len() as u32).to_le_bytes())?;
+    stream.put(&TABLE_OF_UNITS.to_le_bytes())?;
+    stream.pad_to(records_offset(inode_end))?;
+    for (unit, Stored { place, length, is_frame }) in map.units.iter().zip(stored) {
+        let format = if *is_frame { (ZSTD + 1) << 28 } else { 0 };
+        stream.put(&(length | format).to_le_bytes())?;
+        stream.put(&place.to_le_bytes())?;
+        stream.put(&(unit.pages.start * BLOCK as u32).to_le_bytes())?;
     }
     Ok(())
 }

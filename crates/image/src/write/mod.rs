@@ -2,11 +2,12 @@
 //!
 //! Each byte of a file is read once, in the order of its file, and goes to its place from there; its digest comes from the same read.
 //! So reading is linear, and what is written in start order is the image's hot range alone. Nothing of a file is kept: memory is one
-//! buffer of 1 MiB. The first block is written last, because the UUID in it is a digest of everything else.
+//! buffer of 1 MiB. (Of compressed files, hot pages are read twice: `packed.rs`.) The first block is written last, because the UUID in it is a digest of everything else.
 
 mod contents;
 mod error;
 mod metadata;
+mod packed;
 mod stream;
 
 use std::ffi::OsString;
@@ -25,7 +26,9 @@ use crate::crc32c::erofs_checksum;
 use crate::entry::{Attributes, Content, EntryKind};
 use crate::index::{self, HotFile, HotPages, Index, Original};
 use crate::plan::layout::{BLOCK, SUPERBLOCK};
-use crate::plan::{Data, ImageSize, Plan, PlannedInode};
+use crate::plan::{Compression, Data, ImageSize, Plan, PlannedInode, PlannedRun};
+
+use packed::Packed;
 
 pub use error::{SourceProblem, WriteError};
 
@@ -65,7 +68,8 @@ pub fn write_image_at(target: &OutputTarget, plan: &Plan, progress: Progress) ->
 /// [`WriteError`]; the file's content is undefined then.
 pub fn write_image(file: &File, plan: &Plan, progress: Progress) -> Result<Written, WriteError> {
     reserve(file, plan.size.total)?;
-    let (mut first_block, metadata_digest) = metadata::write(file, plan).map_err(WriteError::Image)?;
+    let packed = packed::write(file, plan, progress)?;
+    let (mut first_block, metadata_digest) = metadata::write(file, plan, &packed).map_err(WriteError::Image)?;
     let mut originals = Vec::new();
     let mut buffer = contents::Buffer::new();
     for (number, inode) in plan.inodes.iter().enumerate() {
@@ -74,18 +78,23 @@ pub fn write_image(file: &File, plan: &Plan, progress: Progress) -> Result<Writt
         if number == plan.index {
             continue;
         }
-        let digest = buffer.copy(file, entry, content, map, progress)?;
+        let digest = match packed.files.get(&number) {
+            Some((_, digest)) => *digest,
+            None => buffer.copy(file, entry, content, &packed.map(number, map), progress)?,
+        };
         let identity = identity_of(&entry.attributes, content);
         originals.push(Original { number: inode.number(), identity, digest });
     }
     originals.sort_by_key(|original| original.number);
-    let index = index_of(plan, metadata_digest, originals);
+    let index = index_of(plan, &packed, metadata_digest, originals);
     let (front, rest) = index::encode(&index);
-    write_index(file, plan, &front, &rest).map_err(WriteError::Image)?;
+    write_index(file, plan, &packed, &front, &rest).map_err(WriteError::Image)?;
     let uuid = index::uuid(&front);
     seal(&mut first_block, uuid);
     file.write_all_at(&first_block, 0).map_err(WriteError::Image)?;
-    Ok(Written { size: plan.size, uuid })
+    // Less than was reserved.
+    file.set_len(packed.size.total).map_err(WriteError::Image)?;
+    Ok(Written { size: packed.size, uuid })
 }
 
 /// Takes the room at once, so that blocks lie together on the disk and a full disk is noticed before the work.
@@ -98,21 +107,23 @@ fn reserve(file: &File, size: u64) -> Result<(), WriteError> {
     }
 }
 
-fn index_of(plan: &Plan, metadata_digest: index::Digest, originals: Vec<Original>) -> Index {
+fn index_of(plan: &Plan, packed: &Packed, metadata_digest: index::Digest, originals: Vec<Original>) -> Index {
     Index {
         metadata_length: plan.size.metadata,
-        hot: plan.size.metadata..plan.size.metadata + plan.size.hot,
+        hot: packed.size.metadata..packed.size.metadata + packed.size.hot,
         metadata_digest,
+        packed: (plan.compression != Compression::None).then_some(packed.digest),
         programs: plan.programs.iter().cloned().map(OsString::from_vec).collect(),
         trees: plan.trees.clone(),
         files: plan.hot_files.iter().map(|(inode, path)| hot_file(plan, *inode, path)).collect(),
-        runs: plan
-            .runs
-            .iter()
-            .map(|run| HotPages { programs: run.programs, file: run.file, start: run.start, pages: run.pages })
-            .collect(),
+        runs: plan.runs.iter().enumerate().map(|(number, run)| hot_pages(packed, number, run)).collect(),
         originals,
     }
+}
+
+fn hot_pages(packed: &Packed, number: usize, run: &PlannedRun) -> HotPages {
+    let bytes = packed.runs.get(number).copied().unwrap_or(0);
+    HotPages { programs: run.programs, file: run.file, start: run.start, pages: run.pages, packed: bytes }
 }
 
 fn hot_file(plan: &Plan, inode: usize, path: &Path) -> HotFile {
@@ -131,8 +142,9 @@ fn identity_of(attributes: &Attributes, content: &Content) -> FileIdentity {
 }
 
 /// Writes the index to its pages: the front part at the beginning of the hot range, the rest where its map says.
-fn write_index(file: &File, plan: &Plan, front: &[u8], rest: &[u8]) -> std::io::Result<()> {
+fn write_index(file: &File, plan: &Plan, packed: &Packed, front: &[u8], rest: &[u8]) -> std::io::Result<()> {
     let Some(Data::File(map)) = plan.inodes.get(plan.index).map(|inode| &inode.data) else { return Ok(()) };
+    let map = packed.map(plan.index, map);
     let mut bytes = front.to_vec();
     bytes.extend_from_slice(rest);
     bytes.resize((map.pages * BLOCK) as usize, 0);

@@ -28,6 +28,11 @@ impl<'file> Stream<'file> {
         Self { file, position: 0, pending, first_block, hasher: Hasher::new() }
     }
 
+    /// Offset of what is put next.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
     pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.pending.extend_from_slice(bytes);
         self.position += bytes.len() as u64;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::single_range_in_vec_init, reason = "lists of holes")]
 
+mod compressed;
 mod damaged;
 mod foreign;
 mod hot_range;

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use coldstart_image::read::{Image, InodeType};
 use coldstart_image::verify::check;
 use coldstart_image::{
-    Attributes, Content, DeviceNumber, Entry, EntryKind, HotOrder, HotRun, Plan, Source, Timestamp, Xattr, write_image,
+    Attributes, Compression, Content, DeviceNumber, Entry, EntryKind, HotOrder, HotRun, Plan, Source, Timestamp, Xattr,
+    write_image,
 };
 use coldstart_profile::PageRange;
 use proptest::prelude::*;
@@ -35,6 +36,10 @@ fn entries_of(seeds: &[Seed]) -> Vec<Entry> {
         let path = parent.get(&directories).join(name(number, *seed));
         let content = |size: usize| {
             let mut bytes = noise(*seed, size);
+            // Some contents can be made smaller.
+            if seed % 3 == 0 {
+                bytes.iter_mut().for_each(|byte| *byte &= 3);
+            }
             let hole = 4096 * (seed % 7) as usize..(4096 * 30).min(size);
             let holes =
                 if kind % 2 == 1 && hole.start < hole.end { vec![hole.start as u64..hole.end as u64] } else { vec![] };
@@ -141,12 +146,14 @@ proptest! {
         seeds in seeds(),
         picks in prop::collection::vec((any::<prop::sample::Index>(), 0u64..80, 1u64..6), 0..60),
         shuffle in any::<u64>(),
+        compress in any::<bool>(),
     ) {
+        let compression = if compress { Compression::Zstd } else { Compression::None };
         let entries = entries_of(&seeds);
         let hot = hot_of(&entries, &picks);
         let mut shuffled = entries.clone();
         shuffled.sort_by_key(|entry| blake3::hash(&[&shuffle.to_le_bytes(), entry.path.as_os_str().as_encoded_bytes()].concat()).to_hex());
-        let plan = Plan::new(shuffled, vec!["/".into()], &hot).unwrap();
+        let plan = Plan::with_compression(shuffled, vec!["/".into()], &hot, compression).unwrap();
         let mut file = tempfile::tempfile().unwrap();
         write_image(&file, &plan, &mut go_on).unwrap();
         let mut bytes = Vec::new();
@@ -157,7 +164,8 @@ proptest! {
         prop_assert_eq!(soundness.flaws, []);
         // The order of the input does not matter.
         let other = tempfile::tempfile().unwrap();
-        let written = write_image(&other, &Plan::new(entries, vec!["/".into()], &hot).unwrap(), &mut go_on).unwrap();
+        let plan = Plan::with_compression(entries, vec!["/".into()], &hot, compression).unwrap();
+        let written = write_image(&other, &plan, &mut go_on).unwrap();
         prop_assert_eq!(written.uuid, image.superblock().uuid);
     }
 }

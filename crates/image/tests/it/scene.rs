@@ -10,7 +10,7 @@ use std::sync::Arc;
 use coldstart_image::read::Image;
 use coldstart_image::tree::Collector;
 use coldstart_image::verify::{Comparison, Scope, Soundness, check, compare, compare_mounted};
-use coldstart_image::{HotOrder, HotRun, Plan, Written, write_image};
+use coldstart_image::{Compression, HotOrder, HotRun, Plan, Written, write_image};
 use coldstart_profile::PageRange;
 use coldstart_testing::{is_there, scratch, skip, succeed};
 use rustix::fs::{CWD, FileType, Mode, Timespec, Timestamps, XattrFlags, lsetxattr, makedev, mknodat, utimensat};
@@ -45,6 +45,20 @@ impl Scene {
         Plan::new(entries, trees, hot).unwrap()
     }
 
+    /// As [`Self::image`], with compressed hot files.
+    pub(crate) fn compressed_image(&self, name: &str, hot: &HotOrder) -> (PathBuf, Written) {
+        let mut collector = Collector::new(&self.tree()).unwrap();
+        collector.add_tree(Path::new("/")).unwrap();
+        let (entries, trees) = collector.finish();
+        let plan = Plan::with_compression(entries, trees, hot, Compression::Zstd).unwrap();
+        let path = self.path(name);
+        let file = File::create_new(&path).unwrap();
+        let written = write_image(&file, &plan, &mut go_on).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), written.size.total);
+        assert!(written.size.total <= plan.size().total);
+        (path, written)
+    }
+
     /// The image of the whole tree, in a file.
     pub(crate) fn image(&self, name: &str, hot: &HotOrder) -> (PathBuf, Written) {
         let (path, plan) = (self.path(name), self.plan(hot));
@@ -61,7 +75,10 @@ impl Scene {
         assert_eq!(soundness.flaws, []);
         assert!(soundness.index.is_some());
         assert_eq!(comparison.differences, []);
-        fsck(path);
+        // Compressed data that begins at any byte is known to fsck.erofs since erofs-utils 1.9, newer than what distributions have.
+        if soundness.index.is_some_and(|index| index.packed.is_none()) {
+            fsck(path);
+        }
         match compare_mounted(&File::open(path).unwrap(), &self.tree(), &Scope::Whole) {
             Ok(by_kernel) => assert_eq!(by_kernel.unwrap(), comparison),
             Err(error) => skip(&format!("the kernel does not mount the image: {error}")),

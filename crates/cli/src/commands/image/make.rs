@@ -1,8 +1,8 @@
 //! `coldstart image make`.
 
-use coldstart_app::image::{MakeOptions, MakeOutcome, RecordedStart, make};
+use coldstart_app::image::{Compression, MakeOptions, MakeOutcome, RecordedStart, make};
 
-use crate::args::image::MakeArgs;
+use crate::args::image::{Compress, MakeArgs};
 use crate::args::launching::ProgramArgs;
 use crate::commands::launching::{command_line, launching};
 use crate::commands::observer::Console;
@@ -25,6 +25,10 @@ pub(super) fn run(args: &MakeArgs) -> Result<Exit, CliError> {
         traces: args.trace.clone(),
         start,
         output: args.output.clone(),
+        compression: match args.compress {
+            Compress::None => Compression::None,
+            Compress::Zstd => Compression::Zstd,
+        },
         force: args.force.force,
     };
     let outcome = make(&options, &Console::default())?;

@@ -35,8 +35,9 @@ fn describe(outcome: &ShowOutcome) -> String {
         size::bytes(outcome.metadata_bytes),
     );
     text.push_str(&format!(
-        "hot range   {} from offset {}: {} of {} in {}\n",
+        "hot range   {}{} from offset {}: {} of {} in {}\n",
         size::bytes(outcome.hot_bytes),
+        if outcome.compressed { " (compressed)" } else { "" },
         outcome.hot_offset,
         plain(&counted(outcome.hot_pages, "page")),
         plain(&counted(outcome.hot_files.len() as u64, "file")),
