@@ -26,7 +26,7 @@ pub mod tree;
 pub mod verify;
 mod write;
 
-pub use entry::{Attributes, Content, DeviceNumber, Entry, EntryKind, Source, Timestamp, Xattr};
+pub use entry::{Attributes, Content, DeviceNumber, Entry, EntryKind, FilePart, Source, Timestamp, Xattr};
 pub use hot_order::{FirstTouches, HotOrder, HotRun, hot_order};
 pub use index::{DIRECTORY, Digest, HotFile, HotPages, INDEX, Index, IndexError, Original};
 pub use plan::{ImageSize, LeftOut, LeftOutReason, Plan, PlanError, PlanProblem};

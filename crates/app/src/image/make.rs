@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use coldstart_image::tree::Collector;
-use coldstart_image::{Entry, FirstTouches, HotOrder, LeftOutReason, Plan, hot_order, write_image_at};
+use coldstart_image::{Entry, FirstTouches, HotOrder, LeftOutReason, Plan, hot_order};
 use coldstart_launch::{CommandLine, Interrupt, LaunchError};
+use coldstart_oci::{Layout, NewLayout, Reference};
 use coldstart_output::OutputTarget;
 use coldstart_profile::trace::Trace;
 use coldstart_profile::{JsonPath, WorkingSet, printable, shell_command};
@@ -16,6 +17,7 @@ use serde::Serialize;
 
 use super::closure::{self, LeftOut};
 use super::rooted::RootedFiles;
+use super::target::Target;
 use super::uuid_text;
 use crate::error::{AppError, HintExt};
 use crate::kinds;
@@ -33,6 +35,10 @@ pub struct MakeOptions {
     pub trees: Vec<PathBuf>,
     /// A directory that becomes the root of the image, whole.
     pub root: Option<PathBuf>,
+    /// An image of an OCI layout, `LAYOUT` or `LAYOUT:TAG`, whose files become the image.
+    pub oci: Option<OsString>,
+    /// A new OCI layout, `LAYOUT` or `LAYOUT:TAG`, with the image as its layer; instead of a file.
+    pub oci_output: Option<OsString>,
     /// What was `/` for the traced starts, if it was not this machine's; of a root itself it is that root.
     pub trace_root: Option<PathBuf>,
     /// Traces of starts.
@@ -82,6 +88,15 @@ pub struct MakeOutcome {
     pub trees: Vec<JsonPath>,
     /// Pages that the starts used and that are not in the image.
     pub left_out_pages: u64,
+    /// Of an OCI layout: the image's name in its index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Of an OCI layout: the digest of its manifest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<String>,
+    /// Of an OCI layout: the digest of its layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<String>,
     /// Notes, a sentence each.
     pub notes: Vec<String>,
 }
@@ -119,10 +134,16 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     if let Some(root) = &options.root {
         reading::directory("the root", root)?;
     }
-    let early = match (&options.output, &options.start) {
-        (Some(path), _) => Some(options.place(path)?),
-        (None, Some(start)) => Some(options.place(&default_path(Some(&start.command.program)))?),
-        (None, None) => None,
+    let source = options.oci.as_deref().map(|text| Layout::open(&Reference::parse(text))).transpose()?;
+    let early = match (&options.output, &options.oci_output, &options.start) {
+        (Some(path), ..) => Some(Target::File(options.place(path)?)),
+        (None, Some(text), _) => {
+            let reference = Reference::parse(text);
+            let layout = NewLayout::begin(&reference, source.as_ref())?;
+            Some(Target::Layout(reference, layout))
+        }
+        (None, None, Some(start)) => Some(Target::File(options.place(&default_path(Some(&start.command.program)))?)),
+        (None, None, None) => None,
     };
     let starts = options.starts()?;
     let place = match early {
@@ -130,7 +151,9 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         // The program's name is in the trace.
         None => {
             let root = options.root.as_ref().and_then(|root| root.canonicalize().ok()).map(OsString::from);
-            options.place(&default_path(starts.first().and_then(|start| start.name.as_ref()).or(root.as_ref())))?
+            let layout = options.oci.as_deref().map(|text| Reference::parse(text).directory.into_os_string());
+            let name = starts.first().and_then(|start| start.name.clone()).or(root).or(layout);
+            Target::File(options.place(&default_path(name.as_ref()))?)
         }
     };
     let mut notes: Vec<String> = starts.iter().flat_map(|start| start.notes.clone()).collect();
@@ -143,10 +166,14 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         None => error,
     };
     observer.begin(None);
-    let collected = options.collect(&place, &starts, &mut notes, &mut |path| {
+    let mut watch = |path: &Path| {
         observer.step();
         ended(path)
-    });
+    };
+    let collected = match &source {
+        Some(layout) => entries_of(layout, &place, &mut watch),
+        None => options.collect(&place, &starts, &mut notes, &mut watch),
+    };
     observer.end();
     let (entries, trees) = collected.map_err(is_interrupted)?;
     let hot = order_of(options.touches(&starts, &entries, &mut notes))?;
@@ -154,11 +181,12 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     observer.begin_bytes(plan.content_bytes());
     let mut progress = |bytes| {
         observer.advance(bytes);
-        ended(place.path())
+        ended(Path::new("/"))
     };
-    let written = write_image_at(&place, &plan, &mut progress);
+    let path = place.path().to_owned();
+    let written = place.write(&plan, source.as_ref(), &mut progress);
     observer.end();
-    let written = written.map_err(|error| is_interrupted(error.into()))?;
+    let (written, layout) = written.map_err(is_interrupted)?;
     let left_out_pages = note_left_out(&plan, &mut notes);
     for note in &notes {
         observer.note(note);
@@ -171,8 +199,8 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         }
     }
     Ok(MakeOutcome {
-        image: JsonPath::new(place.path()),
-        path: place.path().to_owned(),
+        image: JsonPath::new(&path),
+        path,
         uuid: uuid_text(&written.uuid),
         bytes: written.size.total,
         metadata_bytes: written.size.metadata,
@@ -182,6 +210,9 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         programs,
         trees: trees.iter().map(|tree| JsonPath::new(tree)).collect(),
         left_out_pages,
+        tag: layout.as_ref().map(|layout| layout.tag.clone()),
+        manifest: layout.as_ref().map(|layout| layout.manifest.clone()),
+        layer: layout.map(|layout| layout.layer),
         notes,
     })
 }
@@ -223,7 +254,7 @@ impl MakeOptions {
 
     /// Whether paths of the image are not those of this machine.
     fn is_rooted(&self) -> bool {
-        self.root.is_some() || self.trace_root.is_some()
+        self.root.is_some() || self.oci.is_some()
     }
 
     /// The pages of the starts, under the paths of the image.
@@ -260,7 +291,7 @@ impl MakeOptions {
     /// The entries of the image, and the trees that are taken whole.
     fn collect(
         &self,
-        place: &OutputTarget,
+        place: &Target,
         starts: &[Start],
         notes: &mut Vec<String>,
         watch: &mut dyn FnMut(&Path) -> ControlFlow<()>,
@@ -323,8 +354,19 @@ fn text_of(command: &[OsString]) -> OsString {
     shell_command(command.iter().map(OsString::as_os_str)).into()
 }
 
+/// The files of a layout's image, which are all there are.
+fn entries_of(
+    layout: &Layout,
+    place: &Target,
+    watch: &mut dyn FnMut(&Path) -> ControlFlow<()>,
+) -> Result<(Vec<Entry>, Vec<PathBuf>), AppError> {
+    let root = PathBuf::from("/");
+    let entries = layout.entries(&place.scratch(), &mut || watch(&root).is_continue())?;
+    Ok((entries, vec![root]))
+}
+
 /// An earlier image would become a part of the next one.
-fn not_inside(place: &OutputTarget, tree: &Path) -> Result<(), AppError> {
+fn not_inside(place: &Target, tree: &Path) -> Result<(), AppError> {
     let real = tree.canonicalize().unwrap_or_else(|_| tree.to_owned());
     if !place.real_path().starts_with(&real) {
         return Ok(());

@@ -4,6 +4,7 @@ mod closure;
 mod make;
 mod rooted;
 mod show;
+mod target;
 mod verify;
 
 use std::fs::File;
