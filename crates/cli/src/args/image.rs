@@ -18,7 +18,7 @@ pub(crate) struct ImageArgs {
 pub(crate) enum ImageAction {
     /// Make an image: what a start needs in front, in the order of the start
     #[command(after_help = MAKE_HELP)]
-    Make(MakeArgs),
+    Make(Box<MakeArgs>),
     /// Check each byte of an image, and compare it with the files it was made of
     #[command(after_help = VERIFY_HELP)]
     Verify(VerifyArgs),
