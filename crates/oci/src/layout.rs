@@ -117,9 +117,9 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Bytes of the layers, as they are stored.
-    pub fn stored_bytes(&self) -> u64 {
-        self.layers.iter().map(|(layer, ..)| layer.size).fold(0, u64::saturating_add)
+    /// The layout's directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The entries of all layers, one over the other. Compressed layers are unpacked into files without names in `scratch`.

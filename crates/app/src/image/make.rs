@@ -360,6 +360,7 @@ fn entries_of(
     place: &Target,
     watch: &mut dyn FnMut(&Path) -> ControlFlow<()>,
 ) -> Result<(Vec<Entry>, Vec<PathBuf>), AppError> {
+    not_inside(place, layout.directory())?;
     let root = PathBuf::from("/");
     let entries = layout.entries(&place.scratch(), &mut || watch(&root).is_continue())?;
     Ok((entries, vec![root]))

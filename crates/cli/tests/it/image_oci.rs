@@ -112,6 +112,7 @@ fn a_layout_with_one_erofs_layer_is_written_whole_or_not_at_all() {
     };
     refused(&["make", "--oci", "app:1", "--oci-output", "fast"], "`fast`: it exists already");
     refused(&["make", "--oci", "fast", "-o", "y.erofs"], "application/vnd.erofs.layer.v1");
+    refused(&["make", "--oci", "app:1", "--force", "-o", "app/index.json"], "would lie inside the tree");
     refused(&["make", "--oci", "app:2", "-o", "y.erofs"], "no image is called `2`");
     refused(&["make", "--oci", "root", "-o", "y.erofs"], "not an OCI image layout");
     // A damaged layer leaves nothing behind.

@@ -116,3 +116,29 @@ fn a_manifest_and_its_configuration_must_agree() {
     scene.manifest(&json!({"config": config, "layers": [stored]}));
     says(&scene.read().unwrap_err(), &["1 layers, but 0 digests"]);
 }
+
+/// Whatever is changed in a tar file, it is an image or it is refused with advice; the digests are right.
+#[test]
+fn each_changed_byte_of_a_layer_is_read_or_refused() {
+    let good = tar(&["d/", "d/a: some text", "l -> d", "l/b: 2", "h = d/a", ".wh.c"]);
+    let scene = Scene::new();
+    for at in (0..good.len()).filter(|at| at % 512 < 345).step_by(3) {
+        let mut changed = good.clone();
+        let header = at - at % 512;
+        changed[at] = changed[at].wrapping_add(1 + (at % 200) as u8);
+        // Else each change would be found by the checksum of its header alone.
+        let mut checked = tar::Header::from_byte_slice(&changed[header..header + 512]).clone();
+        checked.set_cksum();
+        changed[header..header + 512].copy_from_slice(checked.as_bytes());
+        scene.image(&[Layer::plain(changed)]);
+        if let Err(error) = scene.read() {
+            says(&error, &["offset"]);
+        }
+    }
+    for length in (0..good.len()).step_by(97) {
+        scene.image(&[Layer::gzip(&good[..length])]);
+        if let Err(error) = scene.read() {
+            says(&error, &["offset"]);
+        }
+    }
+}
