@@ -15,6 +15,7 @@ use crate::tools::install_missing;
 
 mod bed;
 mod benchmark;
+mod container;
 mod figure;
 mod gate;
 mod hyperfine;

@@ -93,6 +93,10 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("fsck.erofs", "erofs-utils"),
     tool("zstd", "zstd"),
     tool("setfacl", "acl"),
+    // Layouts of container images are made and unpacked by others.
+    tool("umoci", "umoci"),
+    tool("skopeo", "skopeo"),
+    tool("zstd", "zstd"),
     tool("fusermount3", "fuse3"),
     // Installed plans are judged by those who read them.
     tool("desktop-file-validate", "desktop-file-utils"),

@@ -65,6 +65,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-image", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output"]),
+    ("coldstart-oci", &["coldstart-profile", "coldstart-output", "coldstart-image"]),
     ("coldstart-install", &["coldstart-profile", "coldstart-output"]),
     ("coldstart-tracefile", &["coldstart-sys", "coldstart-profile", "coldstart-output"]),
     ("coldstart-view", &["coldstart-profile"]),
@@ -77,6 +78,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "coldstart-app",
         &[
             "coldstart-image",
+            "coldstart-oci",
             "coldstart-import",
             "coldstart-observe",
             "coldstart-startup",

@@ -1,8 +1,9 @@
 //! What an image holds: entries with paths, attributes and contents.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A file of the image: one name. Of a file with several names, the first entry describes it and the others are
@@ -135,4 +136,25 @@ pub enum Source {
     File(PathBuf),
     /// Bytes in memory, as many as the content's size.
     Bytes(Arc<[u8]>),
+    /// A part of an open file, which nobody changes meanwhile.
+    Part(FilePart),
 }
+
+/// A part of an open file: as long as the content.
+#[derive(Clone, Debug)]
+pub struct FilePart {
+    /// The file.
+    pub file: Arc<File>,
+    /// Its name, for messages.
+    pub path: Arc<Path>,
+    /// Where the part begins, in bytes.
+    pub offset: u64,
+}
+
+impl PartialEq for FilePart {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.file, &other.file) && self.offset == other.offset
+    }
+}
+
+impl Eq for FilePart {}

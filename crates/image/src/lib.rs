@@ -28,7 +28,7 @@ pub mod tree;
 pub mod verify;
 mod write;
 
-pub use entry::{Attributes, Content, DeviceNumber, Entry, EntryKind, Origin, Source, Timestamp, Xattr};
+pub use entry::{Attributes, Content, DeviceNumber, Entry, EntryKind, FilePart, Origin, Source, Timestamp, Xattr};
 pub use hot_order::{FirstTouches, HotOrder, HotRun, hot_order};
 pub use index::{DIRECTORY, Digest, HotFile, HotPages, INDEX, Index, IndexError, Original};
 pub use plan::{Compression, ImageSize, LeftOut, LeftOutReason, Plan, PlanError, PlanProblem};

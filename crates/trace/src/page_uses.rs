@@ -98,7 +98,7 @@ mod tests {
         trace.files = vec![
             file("/a", FileCategory::System),
             file("/b", FileCategory::Data),
-            file("/proc/x", FileCategory::Memory),
+            file("/run/x", FileCategory::Memory),
         ];
         trace
     }

@@ -67,6 +67,8 @@ pub(super) enum Benchmark {
     TraceFunctions,
     /// How large traces are, and how long a million events take to show
     TraceFile,
+    /// A container from its unpacked layers and from a start image, on a network disk
+    Container,
     /// How large the page of a million events is, how long it takes to open, how smoothly it pans
     ViewPage,
 }
@@ -116,6 +118,7 @@ impl Benchmark {
                 | Self::Selective
                 | Self::SearchStoreNetwork
                 | Self::SearchStorePlan
+                | Self::Container
         )
     }
 }

@@ -10,7 +10,7 @@ use super::record::Record;
 use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
-    gate, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed,
+    container, gate, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed,
     pagecache_saved, precision, programs, readiness, same_against_same, search, selective, session, starts_at_once,
     trace, view_page,
 };
@@ -20,6 +20,7 @@ impl Benchmark {
     /// What must be installed for it.
     pub(super) fn tools(self) -> &'static [Tool] {
         match self {
+            Self::Container => container::TOOLS,
             Self::Gate => gate::TOOLS,
             Self::InspectChromium => inspect_chromium::TOOLS,
             Self::InspectUsrLib => inspect_usr_lib::TOOLS,
@@ -42,6 +43,7 @@ impl Benchmark {
     pub(super) fn measure(self, workshop: &Workshop, record: &mut Record) -> Result<()> {
         match self {
             Self::Programs => programs::measure(workshop, record),
+            Self::Container => container::measure(workshop, record),
             Self::StartsAtOnce => starts_at_once::measure(workshop, record),
             Self::Session => session::measure(workshop, record),
             Self::LauncherHot => launcher_hot::measure(workshop, record),
@@ -77,6 +79,7 @@ impl Benchmark {
     pub(super) fn figures(self, record: &Record) -> Result<Vec<Figure>> {
         match self {
             Self::Programs => programs::figures(record),
+            Self::Container => container::figures(record),
             Self::StartsAtOnce => starts_at_once::figures(record),
             Self::Session => session::figures(record),
             Self::LauncherHot => launcher_hot::figures(record),
@@ -141,7 +144,8 @@ impl Benchmark {
             | Self::TracePages
             | Self::TraceFunctions
             | Self::TraceFile
-            | Self::ViewPage => None,
+            | Self::ViewPage
+            | Self::Container => None,
         }
     }
 }
@@ -179,6 +183,7 @@ mod tests {
                 Benchmark::TraceFunctions,
                 Benchmark::TraceFile,
                 Benchmark::ViewPage,
+                Benchmark::Container,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }

@@ -11,6 +11,7 @@ use coldstart_image::{
     Compression, Entry, FirstTouches, HotOrder, HotRun, LeftOutReason, Plan, hot_order, write_image_at,
 };
 use coldstart_launch::{CommandLine, Interrupt, LaunchError};
+use coldstart_oci::{Layout, NewLayout, Reference};
 use coldstart_output::OutputTarget;
 use coldstart_profile::trace::Trace;
 use coldstart_profile::{JsonPath, PageRange, WorkingSet, printable, shell_command};
@@ -20,6 +21,7 @@ use super::closure::{self, LeftOut};
 use super::in_place::keep_coverable;
 use super::rooted::RootedFiles;
 use super::second_start::missed_pages;
+use super::target::Target;
 use super::uuid_text;
 use crate::error::{AppError, HintExt};
 use crate::kinds;
@@ -40,6 +42,10 @@ pub struct MakeOptions {
     pub trees: Vec<PathBuf>,
     /// A directory that becomes the root of the image, whole.
     pub root: Option<PathBuf>,
+    /// An image of an OCI layout, `LAYOUT` or `LAYOUT:TAG`, whose files become the image.
+    pub oci: Option<OsString>,
+    /// A new OCI layout, `LAYOUT` or `LAYOUT:TAG`, with the image as its layer; instead of a file.
+    pub oci_output: Option<OsString>,
     /// What was `/` for the traced starts, if it was not this machine's; of a root itself it is that root.
     pub trace_root: Option<PathBuf>,
     /// Traces of starts.
@@ -91,6 +97,15 @@ pub struct MakeOutcome {
     pub trees: Vec<JsonPath>,
     /// Pages that the starts used and that are not in the image.
     pub left_out_pages: u64,
+    /// Of an OCI layout: the image's name in its index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Of an OCI layout: the digest of its manifest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<String>,
+    /// Of an OCI layout: the digest of its layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<String>,
     /// Notes, a sentence each.
     pub notes: Vec<String>,
 }
@@ -128,10 +143,16 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     if let Some(root) = &options.root {
         reading::directory("the root", root)?;
     }
-    let early = match (&options.output, &options.start) {
-        (Some(path), _) => Some(options.place(path)?),
-        (None, Some(start)) => Some(options.place(&default_path(Some(&start.command.program)))?),
-        (None, None) => None,
+    let source = options.oci.as_deref().map(|text| Layout::open(&Reference::parse(text))).transpose()?;
+    let early = match (&options.output, &options.oci_output, &options.start) {
+        (Some(path), ..) => Some(Target::File(options.place(path)?)),
+        (None, Some(text), _) => {
+            let reference = Reference::parse(text);
+            let layout = NewLayout::begin(&reference, source.as_ref())?;
+            Some(Target::Layout(reference, layout))
+        }
+        (None, None, Some(start)) => Some(Target::File(options.place(&default_path(Some(&start.command.program)))?)),
+        (None, None, None) => None,
     };
     let starts = options.starts()?;
     let place = match early {
@@ -139,7 +160,9 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         // The program's name is in the trace.
         None => {
             let root = options.root.as_ref().and_then(|root| root.canonicalize().ok()).map(OsString::from);
-            options.place(&default_path(starts.first().and_then(|start| start.name.as_ref()).or(root.as_ref())))?
+            let layout = options.oci.as_deref().map(|text| Reference::parse(text).directory.into_os_string());
+            let name = starts.first().and_then(|start| start.name.clone()).or(root).or(layout);
+            Target::File(options.place(&default_path(name.as_ref()))?)
         }
     };
     let mut notes: Vec<String> = starts.iter().flat_map(|start| start.notes.clone()).collect();
@@ -152,44 +175,58 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         None => error,
     };
     observer.begin(None);
-    let collected = options.collect(&place, &starts, &mut notes, &mut |path| {
+    let mut watch = |path: &Path| {
         observer.step();
         ended(path)
-    });
+    };
+    let collected = match &source {
+        Some(layout) => entries_of(layout, &place, &mut watch),
+        None => options.collect(&place, &starts, &mut notes, &mut watch),
+    };
     observer.end();
     let (mut entries, trees) = collected.map_err(is_interrupted)?;
     let mut hot = order_of(options.touches(&starts, &entries, &mut notes))?;
     if !options.is_rooted() {
         keep_coverable(&mut hot, &mut entries, !options.trees.is_empty());
     }
-    let write = |hot: &HotOrder| {
-        let plan = Plan::with_compression(entries.clone(), trees.clone(), hot, options.compression)?;
-        observer.begin_bytes(plan.content_bytes());
-        let mut progress = |bytes| {
-            observer.advance(bytes);
-            ended(place.path())
-        };
-        let written = write_image_at(&place, &plan, &mut progress);
-        observer.end();
-        Ok::<_, AppError>((written.map_err(|error| is_interrupted(error.into()))?, plan))
+    let plan_of = |hot: &HotOrder| Plan::with_compression(entries.clone(), trees.clone(), hot, options.compression);
+    let mut plan = plan_of(&hot)?;
+    let path = place.path().to_owned();
+    let mut progress = |bytes| {
+        observer.advance(bytes);
+        ended(Path::new("/"))
     };
-    let (mut written, mut plan) = write(&hot)?;
-    if let Some(start) = options.start.as_ref().filter(|start| start.make_cold && !options.is_rooted()) {
-        for _ in 0..MOST_ROUNDS {
-            match missed_pages(place.path(), start) {
-                Ok(missed) if missed.is_empty() => break,
-                Ok(missed) => add_missed(&mut hot, missed, starts.last().map(|start| start.program.as_os_str())),
+    // A start is made again from the image itself, where that is for this machine.
+    let again = options.start.as_ref().filter(|start| start.make_cold && !options.is_rooted());
+    let (written, layout) = if let (Target::File(output), Some(start)) = (&place, again) {
+        let program = starts.last().map(|start| start.program.clone());
+        let mut rounds = 0;
+        loop {
+            observer.begin_bytes(plan.content_bytes());
+            let written = write_image_at(output, &plan, &mut progress);
+            observer.end();
+            let written = written.map_err(|error| is_interrupted(error.into()))?;
+            if rounds == MOST_ROUNDS {
+                break (written, None);
+            }
+            rounds += 1;
+            match missed_pages(&path, start) {
+                Ok(missed) if missed.is_empty() => break (written, None),
+                Ok(missed) => add_missed(&mut hot, missed, program.as_deref()),
+                Err(error) if interrupt.signal().is_some() => return Err(is_interrupted(error)),
                 Err(error) => {
-                    if interrupt.signal().is_some() {
-                        return Err(is_interrupted(error));
-                    }
                     notes.push(format!("no start from the image was tried: {}", error.sentence()));
-                    break;
+                    break (written, None);
                 }
             }
-            (written, plan) = write(&hot)?;
+            plan = plan_of(&hot)?;
         }
-    }
+    } else {
+        observer.begin_bytes(plan.content_bytes());
+        let written = place.write(&plan, source.as_ref(), &mut progress);
+        observer.end();
+        written.map_err(is_interrupted)?
+    };
     let left_out_pages = note_left_out(&plan, &mut notes);
     for note in &notes {
         observer.note(note);
@@ -202,8 +239,8 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         }
     }
     Ok(MakeOutcome {
-        image: JsonPath::new(place.path()),
-        path: place.path().to_owned(),
+        image: JsonPath::new(&path),
+        path,
         uuid: uuid_text(&written.uuid),
         bytes: written.size.total,
         metadata_bytes: written.size.metadata,
@@ -213,6 +250,9 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         programs,
         trees: trees.iter().map(|tree| JsonPath::new(tree)).collect(),
         left_out_pages,
+        tag: layout.as_ref().map(|layout| layout.tag.clone()),
+        manifest: layout.as_ref().map(|layout| layout.manifest.clone()),
+        layer: layout.map(|layout| layout.layer),
         notes,
     })
 }
@@ -254,7 +294,7 @@ impl MakeOptions {
 
     /// Whether paths of the image are not those of this machine.
     fn is_rooted(&self) -> bool {
-        self.root.is_some() || self.trace_root.is_some()
+        self.root.is_some() || self.oci.is_some()
     }
 
     /// The pages of the starts, under the paths of the image.
@@ -291,7 +331,7 @@ impl MakeOptions {
     /// The entries of the image, and the trees that are taken whole.
     fn collect(
         &self,
-        place: &OutputTarget,
+        place: &Target,
         starts: &[Start],
         notes: &mut Vec<String>,
         watch: &mut dyn FnMut(&Path) -> ControlFlow<()>,
@@ -361,8 +401,20 @@ fn text_of(command: &[OsString]) -> OsString {
     shell_command(command.iter().map(OsString::as_os_str)).into()
 }
 
+/// The files of a layout's image, which are all there are.
+fn entries_of(
+    layout: &Layout,
+    place: &Target,
+    watch: &mut dyn FnMut(&Path) -> ControlFlow<()>,
+) -> Result<(Vec<Entry>, Vec<PathBuf>), AppError> {
+    not_inside(place, layout.directory())?;
+    let root = PathBuf::from("/");
+    let entries = layout.entries(&place.scratch(), &mut || watch(&root).is_continue())?;
+    Ok((entries, vec![root]))
+}
+
 /// An earlier image would become a part of the next one.
-fn not_inside(place: &OutputTarget, tree: &Path) -> Result<(), AppError> {
+fn not_inside(place: &Target, tree: &Path) -> Result<(), AppError> {
     let real = tree.canonicalize().unwrap_or_else(|_| tree.to_owned());
     if !place.real_path().starts_with(&real) {
         return Ok(());

@@ -7,6 +7,7 @@ mod mount;
 mod rooted;
 mod second_start;
 mod show;
+mod target;
 mod verify;
 
 use std::fs::File;

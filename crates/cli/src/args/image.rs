@@ -18,7 +18,7 @@ pub(crate) struct ImageArgs {
 pub(crate) enum ImageAction {
     /// Make an image: what a start needs in front, in the order of the start
     #[command(after_help = MAKE_HELP)]
-    Make(MakeArgs),
+    Make(Box<MakeArgs>),
     /// Start a program with the image's files in the place of their originals
     #[command(after_help = RUN_HELP)]
     Run(RunArgs),
@@ -50,6 +50,14 @@ pub(crate) struct MakeArgs {
     #[arg(long, value_name = "ROOTFS", conflicts_with = "tree", group = "rooted")]
     pub(crate) root: Option<PathBuf>,
 
+    /// Image of an OCI layout, of which all files become the image
+    #[arg(long, value_name = "LAYOUT[:TAG]", conflicts_with_all = ["tree", "words"], group = "rooted")]
+    pub(crate) oci: Option<OsString>,
+
+    /// Write a new OCI layout with the image as its one layer, instead of a file
+    #[arg(long, value_name = "LAYOUT[:TAG]", conflicts_with_all = ["output", "force"], requires = "rooted")]
+    pub(crate) oci_output: Option<OsString>,
+
     /// Directory that was `/` for the traced starts [default: that of --root]
     #[arg(long, value_name = "DIR", requires_all = ["trace", "rooted"])]
     pub(crate) trace_root: Option<PathBuf>,
@@ -77,7 +85,7 @@ pub(crate) struct MakeArgs {
     pub(crate) launching: LaunchingArgs,
 
     /// A program to start and record, and its arguments
-    #[arg(required_unless_present_any = ["tree", "root", "trace"], trailing_var_arg = true, value_name = "PROGRAM")]
+    #[arg(required_unless_present_any = ["tree", "root", "oci", "trace"], trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) words: Vec<OsString>,
 }
 
@@ -150,9 +158,11 @@ const MAKE_HELP: &str = "\
 The image is an EROFS file system, without compression unless --compress asks for it, which Linux mounts read-only. Its directories and inodes are in front, then come the \
 pages that the starts used, in the order of first use, then all others. So a start reads one range of the disk from its front to its end.
 
-Without --tree, the image has the files that the starts read or looked up, with all directories and links that lead to them. Files that a \
+Without --tree, --root and --oci, the image has the files that the starts read or looked up, with all directories and links that lead to them. Files that a \
 start writes are left out. With --tree, it has exactly these directories; a mount inside is refused. Several starts, of one program or of several, give one order \
 that suits all. What an image cannot hold is refused by name.
+
+With --root, ROOTFS becomes the root of the image; with --oci, the layers of a container image do, which are not extracted for that. Traces may be those of `chroot ROOTFS PROGRAM`, or recorded inside. --oci-output writes one layer of the type application/vnd.erofs.layer.v1, which containerd runs with its EROFS snapshotter; other runtimes do not know it.
 
 Owners, modes, times, hard links, holes, extended attributes, capabilities and access lists are kept. The same files and starts give the same bytes.
 
@@ -161,7 +171,9 @@ Exit codes: 0 made; 2 something broke, and nothing was written.
 Examples:
   sudo coldstart image make -- blender --background --version
   sudo coldstart image make -o office.erofs --tree /usr/lib/libreoffice -- soffice --headless --terminate_after_init
-  coldstart image make -o both.erofs --trace a.coldtrace --trace b.coldtrace";
+  coldstart image make -o both.erofs --trace a.coldtrace --trace b.coldtrace
+  sudo coldstart image make --root rootfs --trace start.coldtrace
+  coldstart image make --oci app:1.2 --trace start.coldtrace --trace-root bundle/rootfs --oci-output fast:1.2";
 
 const RUN_HELP: &str = "\
 In a mount namespace of the program's own, each hot file of the image is laid over its original if that is still the file that was copied: same inode, size, times. \

@@ -37,6 +37,7 @@ const NOT_FILES: &[(&str, &str, &str)] = &[
     ("*", "--table", "the name of a table"),
     ("*", "--time-limit", "a number"),
     ("measure", "--history", "the name of a program in the history"),
+    ("image make", "--oci-output", "a new directory: tests/it/image_oci.rs tries out what is there already"),
     ("installed", "NAME", "the name of an installation"),
     ("prefetch install", "--input", "kept for later recordings, which open it"),
     ("prefetch install", "PROGRAM", "looked up and not started: tests/it/installed/ tries out what cannot be found"),

@@ -9,6 +9,7 @@ mod cold;
 mod doctor;
 mod every_argument;
 mod image;
+mod image_oci;
 mod image_root;
 mod inputs;
 mod inspect;

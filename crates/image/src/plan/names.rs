@@ -155,7 +155,7 @@ fn check(entry: &Entry) -> Result<(), PlanError> {
             let in_order = content.holes.windows(2).all(|pair| pair[0].end < pair[1].start);
             let whole = content.holes.iter().all(|hole| hole.start < hole.end && hole.end <= content.size);
             let as_long = match &content.source {
-                Source::File(_) => true,
+                Source::File(_) | Source::Part(_) => true,
                 Source::Bytes(bytes) => bytes.len() as u64 == content.size,
             };
             if !in_order || !whole || !as_long {

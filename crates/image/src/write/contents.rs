@@ -9,7 +9,7 @@ use blake3::Hasher;
 use coldstart_sys::named_file::{LastLink, NamedFile};
 use rustix::fs::{Advice, Stat, fadvise, fstat};
 
-use crate::entry::{Attributes, Content, Entry, Source};
+use crate::entry::{Attributes, Content, Entry, FilePart, Source};
 use crate::index::Digest;
 use crate::plan::layout::BLOCK;
 use crate::plan::{FileMap, Segment};
@@ -29,6 +29,7 @@ pub(super) struct Buffer {
 pub(super) enum Opened<'content> {
     File { file: File, path: &'content Path, before: Box<Stat> },
     Bytes(&'content [u8]),
+    Part(&'content FilePart),
 }
 
 impl Buffer {
@@ -107,6 +108,7 @@ impl<'content> Opened<'content> {
     pub(super) fn open(content: &'content Content, attributes: &Attributes) -> Result<Self, WriteError> {
         let path = match &content.source {
             Source::Bytes(bytes) => return Ok(Self::Bytes(bytes)),
+            Source::Part(part) => return Ok(Self::Part(part)),
             Source::File(path) => path,
         };
         let opened = NamedFile::find(path, LastLink::Keep).and_then(NamedFile::regular);
@@ -131,10 +133,8 @@ impl<'content> Opened<'content> {
                 buffer.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
                 Ok(())
             }
-            Self::File { file, path, .. } => file.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
-                std::io::ErrorKind::UnexpectedEof => WriteError::changed(path),
-                _ => WriteError::source(path, error),
-            }),
+            Self::File { file, path, .. } => read_exact(file, path, buffer, offset),
+            Self::Part(part) => read_exact(&part.file, &part.path, buffer, part.offset.saturating_add(offset)),
         }
     }
 
@@ -145,6 +145,13 @@ impl<'content> Opened<'content> {
         let facts = |stat: &Stat| (stat.st_size, stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
         if facts(&after) == facts(before) { Ok(()) } else { Err(WriteError::changed(path)) }
     }
+}
+
+fn read_exact(file: &File, path: &Path, buffer: &mut [u8], offset: u64) -> Result<(), WriteError> {
+    file.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => WriteError::changed(path),
+        _ => WriteError::source(path, error),
+    })
 }
 
 pub(super) fn hash_zeros(hasher: &mut Hasher, mut length: u64) {

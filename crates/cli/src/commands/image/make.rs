@@ -21,6 +21,8 @@ pub(super) fn run(args: &MakeArgs) -> Result<Exit, CliError> {
     let options = MakeOptions {
         trees: args.tree.clone(),
         root: args.root.clone(),
+        oci: args.oci.clone(),
+        oci_output: args.oci_output.clone(),
         trace_root: args.trace_root.clone(),
         traces: args.trace.clone(),
         start,
@@ -55,6 +57,9 @@ fn in_words(outcome: &MakeOutcome) -> String {
             "{} in start order; a start reads the first {front}\n",
             plain(&counted(outcome.hot_pages, "page"))
         ));
+    }
+    if let (Some(tag), Some(manifest)) = (&outcome.tag, &outcome.manifest) {
+        text.push_str(&format!("an OCI layout; its image `{tag}` is {manifest}\n"));
     }
     for program in &outcome.programs {
         text.push_str(&format!("made for {program}\n"));

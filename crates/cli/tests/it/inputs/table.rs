@@ -109,6 +109,7 @@ pub(crate) const INPUTS: &[Input] = &[
     file("PLAN", "prefetch run {}", Content::Plan),
     directory("--tree", "image make -o out --tree {}"),
     directory("--root", "image make -o out --root {}"),
+    directory("--oci", "image make -o out --oci {}"),
     directory("--trace-root", "image make -o out --root sub --trace app.coldtrace --trace-root {}"),
     file("--trace", "image make -o out --trace {}", Content::Trace),
     file("--input", "image make -o out --input {} -- true", Content::Any),
