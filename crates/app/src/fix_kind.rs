@@ -13,21 +13,29 @@ pub enum FixKind {
     Bind,
     /// Packs relative relocations of the program and its libraries.
     Pack,
+    /// Starts the program from an image whose blocks lie in the order of its start. Instead of a plan.
+    Image,
     /// Replays a recorded plan of reads. Last: it records what the other fixes leave to read.
     Prefetch,
 }
 
 impl FixKind {
     /// All kinds, in the order in which they are applied.
-    pub const ALL: [Self; 3] = [Self::Bind, Self::Pack, Self::Prefetch];
+    pub const ALL: [Self; 4] = [Self::Bind, Self::Pack, Self::Image, Self::Prefetch];
 
     /// Its name: the verb that does the same alone.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pack => "pack",
             Self::Bind => "bind",
+            Self::Image => "image",
             Self::Prefetch => "prefetch",
         }
+    }
+
+    /// Whether the program is started by a launcher. Of such fixes only one can be in use.
+    pub fn has_launcher(self) -> bool {
+        matches!(self, Self::Image | Self::Prefetch)
     }
 
     /// Whether it changes files of the program.

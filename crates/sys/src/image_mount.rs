@@ -67,8 +67,7 @@ impl ImageMount {
     pub fn at(directory: &Path) -> Option<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let mount = rustix::fs::open(directory, flags, Mode::empty()).ok()?;
-        let is_erofs = fstatfs(&mount).is_ok_and(|found| i64::from(found.f_type) == EROFS_MAGIC);
-        is_erofs.then_some(Self { mount })
+        is_on_image(&mount).then_some(Self { mount })
     }
 
     fn with(image: &File, attributes: MountAttrFlags) -> Result<Self, FacilityError> {
@@ -139,6 +138,12 @@ impl Drop for Attached<'_> {
     fn drop(&mut self) {
         let _ = unmount(&self.directory, UnmountFlags::DETACH);
     }
+}
+
+/// Whether an open file lies on an EROFS file system.
+#[allow(clippy::unnecessary_cast, reason = "the field's type differs between machines")]
+pub fn is_on_image(file: impl AsFd) -> bool {
+    fstatfs(file).is_ok_and(|found| found.f_type as i64 == EROFS_MAGIC)
 }
 
 /// Unmounts what is mounted at a directory: it leaves the file tree at once, and ends with its last user.

@@ -7,20 +7,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use coldstart_image::tree::Collector;
-use coldstart_image::{
-    Compression, Entry, FirstTouches, HotOrder, HotRun, LeftOutReason, Plan, hot_order, write_image_at,
-};
+use coldstart_image::{Compression, Entry, FirstTouches, HotOrder, LeftOutReason, Plan, hot_order};
 use coldstart_launch::{CommandLine, Interrupt, LaunchError};
 use coldstart_oci::{Layout, NewLayout, Reference};
 use coldstart_output::OutputTarget;
 use coldstart_profile::trace::Trace;
-use coldstart_profile::{JsonPath, PageRange, WorkingSet, printable, shell_command};
+use coldstart_profile::{JsonPath, WorkingSet, printable, shell_command};
 use serde::Serialize;
 
 use super::closure::{self, LeftOut};
+use super::complete::Completing;
 use super::in_place::keep_coverable;
 use super::rooted::RootedFiles;
-use super::second_start::missed_pages;
 use super::target::Target;
 use super::uuid_text;
 use crate::error::{AppError, HintExt};
@@ -31,9 +29,6 @@ use crate::prefetch::{PlanRecorder, UsedPages, trace_with_pages, used_by_trace};
 use crate::reading;
 use crate::text::{counted, counted_are, plain};
 use crate::writing::try_out;
-
-/// Starts from the image itself, each of which may find pages that the one before did not need.
-const MOST_ROUNDS: usize = 3;
 
 /// What an image is made of.
 #[derive(Clone, Debug)]
@@ -189,43 +184,35 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     if !options.is_rooted() {
         keep_coverable(&mut hot, &mut entries, !options.trees.is_empty());
     }
-    let plan_of = |hot: &HotOrder| Plan::with_compression(entries.clone(), trees.clone(), hot, options.compression);
-    let mut plan = plan_of(&hot)?;
     let path = place.path().to_owned();
-    let mut progress = |bytes| {
-        observer.advance(bytes);
-        ended(Path::new("/"))
-    };
     // A start is made again from the image itself, where that is for this machine.
     let again = options.start.as_ref().filter(|start| start.make_cold && !options.is_rooted());
-    let (written, layout) = if let (Target::File(output), Some(start)) = (&place, again) {
-        let program = starts.last().map(|start| start.program.clone());
-        let mut rounds = 0;
-        loop {
-            observer.begin_bytes(plan.content_bytes());
-            let written = write_image_at(output, &plan, &mut progress);
-            observer.end();
-            let written = written.map_err(|error| is_interrupted(error.into()))?;
-            if rounds == MOST_ROUNDS {
-                break (written, None);
-            }
-            rounds += 1;
-            match missed_pages(&path, start) {
-                Ok(missed) if missed.is_empty() => break (written, None),
-                Ok(missed) => add_missed(&mut hot, missed, program.as_deref()),
-                Err(error) if interrupt.signal().is_some() => return Err(is_interrupted(error)),
-                Err(error) => {
-                    notes.push(format!("no start from the image was tried: {}", error.sentence()));
-                    break (written, None);
-                }
-            }
-            plan = plan_of(&hot)?;
-        }
+    let (written, layout, plan) = if let (Target::File(output), Some(start)) = (&place, again) {
+        let completing = Completing {
+            entries,
+            trees: trees.clone(),
+            compression: options.compression,
+            output,
+            command: &start.command,
+            launch: &start.launching.options()?,
+            program: starts.last().map(|start| start.program.clone()).unwrap_or_default(),
+            interrupt: &interrupt,
+            observer,
+        };
+        let completed = completing.write(hot)?;
+        notes.extend(completed.untried.map(|error| format!("no start from the image was tried: {}", error.sentence())));
+        (completed.written, None, completed.plan)
     } else {
+        let plan = Plan::with_compression(entries, trees.clone(), &hot, options.compression)?;
         observer.begin_bytes(plan.content_bytes());
+        let mut progress = |bytes| {
+            observer.advance(bytes);
+            ended(Path::new("/"))
+        };
         let written = place.write(&plan, source.as_ref(), &mut progress);
         observer.end();
-        written.map_err(is_interrupted)?
+        let (written, layout) = written.map_err(is_interrupted)?;
+        (written, layout, plan)
     };
     let left_out_pages = note_left_out(&plan, &mut notes);
     for note in &notes {
@@ -390,14 +377,7 @@ impl Start {
     }
 }
 
-/// Appends pages to an order, for one program: what other programs need is read before.
-fn add_missed(order: &mut HotOrder, missed: Vec<(PathBuf, PageRange)>, program: Option<&OsStr>) {
-    let bit = order.programs.iter().position(|known| Some(known.as_os_str()) == program).unwrap_or(0);
-    let programs = 1u64.checked_shl(bit as u32).unwrap_or(u64::MAX);
-    order.runs.extend(missed.into_iter().map(|(path, pages)| HotRun { path: path.into(), pages, programs }));
-}
-
-fn text_of(command: &[OsString]) -> OsString {
+pub(super) fn text_of(command: &[OsString]) -> OsString {
     shell_command(command.iter().map(OsString::as_os_str)).into()
 }
 

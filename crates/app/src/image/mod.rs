@@ -1,9 +1,11 @@
 //! `image`: make, verify, show and mount start images.
 
 mod closure;
+mod complete;
 mod in_place;
 mod make;
 mod mount;
+mod of_start;
 mod rooted;
 mod second_start;
 mod show;
@@ -24,6 +26,7 @@ pub use coldstart_image::Compression;
 pub use coldstart_image::start::uuid_text;
 pub use make::{MakeOptions, MakeOutcome, RecordedStart, make};
 pub use mount::{MountOutcome, mount, unmount};
+pub(crate) use of_start::{ImageOfStart, image_of_start};
 pub use show::{HotFileSummary, ProgramSummary, ShowOutcome, show};
 pub use verify::{AgainstOutcome, KernelOutcome, ShownDifference, VerifyOptions, VerifyOutcome, verify};
 

@@ -11,33 +11,41 @@ use std::thread;
 
 use anyhow::{Context, anyhow};
 use coldstart_image::start::{Front, take_place_of_own};
-use coldstart_launch::launch;
+use coldstart_launch::{CommandLine, LaunchOptions, launch};
 use coldstart_pagecache::pages;
 use coldstart_profile::{PageRange, printable};
 use coldstart_sys::drop_caches::drop_caches;
 use coldstart_sys::named_file::open_regular;
 
-use super::make::RecordedStart;
 use crate::error::AppError;
 
 /// Pages that a start used, of files of the image, and that are not hot.
-pub(super) fn missed_pages(image: &Path, start: &RecordedStart) -> Result<Vec<(PathBuf, PageRange)>, AppError> {
+pub(super) fn missed_pages(
+    image: &Path,
+    command: &CommandLine,
+    launch_options: &LaunchOptions,
+) -> Result<Vec<(PathBuf, PageRange)>, AppError> {
     let named = || format!("cannot use the image `{}`", printable(image));
     let file = open_regular(image).with_context(named)?;
     let front = Front::read(&file).with_context(named)?;
     thread::scope(|scope| {
-        let started = thread::Builder::new().spawn_scoped(scope, || start_and_look(&file, &front, start));
+        let started =
+            thread::Builder::new().spawn_scoped(scope, || start_and_look(&file, &front, command, launch_options));
         let thread = started.context("cannot create a thread")?;
         thread.join().unwrap_or_else(|_| Err(anyhow!("the thread of the second start ended early").into()))
     })
 }
 
-fn start_and_look(image: &File, front: &Front, start: &RecordedStart) -> Result<Vec<(PathBuf, PageRange)>, AppError> {
+fn start_and_look(
+    image: &File,
+    front: &Front,
+    command: &CommandLine,
+    options: &LaunchOptions,
+) -> Result<Vec<(PathBuf, PageRange)>, AppError> {
     let placed = take_place_of_own(image, front).map_err(|error| anyhow!("{error}"))?;
     let left: HashSet<&Path> = placed.left.iter().map(|(path, _)| path.as_path()).collect();
-    let options = start.launching.options()?;
     drop_caches().context("cannot drop the caches")?;
-    launch(&start.command, &options, None, &mut || {})?;
+    launch(command, options, None, &mut || {})?;
     let mut hot: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
     for run in &front.index.runs {
         hot.entry(run.file).or_default().push((run.start.into(), u64::from(run.start) + u64::from(run.pages)));

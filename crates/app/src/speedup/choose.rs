@@ -43,7 +43,11 @@ fn paying(alone: &[Tried], kinds: &[FixKind]) -> Vec<usize> {
         if ratio > 1.0 - LEAST_GAIN {
             continue;
         }
-        match paying.iter_mut().find(|(other, _)| kinds.get(*other) == kinds.get(fix)) {
+        let excludes = |other: usize| match (kinds.get(other), kinds.get(fix)) {
+            (Some(other), Some(fix)) => other == fix || other.has_launcher() && fix.has_launcher(),
+            _ => false,
+        };
+        match paying.iter_mut().find(|(other, _)| excludes(*other)) {
             Some(other) if other.1 <= ratio => {}
             Some(other) => *other = (fix, ratio),
             None => paying.push((fix, ratio)),
@@ -79,6 +83,13 @@ mod tests {
         assert_eq!(sets_to_try(&alone, &KINDS), [vec![0, 1, 3], vec![1, 3], vec![0, 3], vec![0, 1]]);
         let alone = [tried(&[0], 0.99), tried(&[1], 0.95), tried(&[2], 0.4), tried(&[3], 0.5)];
         assert_eq!(sets_to_try(&alone, &KINDS), [vec![1, 2]], "one of a kind, and none that gains too little");
+    }
+
+    #[test]
+    fn of_an_image_and_a_plan_the_faster_one_is_tried_with_others() {
+        let kinds = [FixKind::Bind, FixKind::Image, FixKind::Prefetch];
+        let alone = [tried(&[0], 0.9), tried(&[1], 0.3), tried(&[2], 0.5)];
+        assert_eq!(sets_to_try(&alone, &kinds), [vec![0, 1]]);
     }
 
     #[test]

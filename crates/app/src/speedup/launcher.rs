@@ -47,6 +47,12 @@ impl Launcher {
         CommandLine { program: file.into(), arguments }
     }
 
+    /// As [`Self::command`], for an image instead of a plan.
+    pub(super) fn command_with_image(&self, file: &Path, image: &Path, program: &CommandLine) -> CommandLine {
+        let words = if self.words.is_empty() { Vec::new() } else { vec!["image".into(), "run".into()] };
+        Self { words, ..self.clone() }.command(file, image, program)
+    }
+
     /// Copies it to `file`.
     ///
     /// The launcher may be the measuring program itself, which stays in the page cache; a launcher that is never cold would make

@@ -7,6 +7,7 @@ mod bind_fix;
 mod choose;
 pub mod copies;
 mod fix;
+mod image_fix;
 mod installation;
 mod launcher;
 mod limit;
@@ -53,6 +54,7 @@ pub use traces::TracePlaces;
 use bind_fix::BindFix;
 use copies::{free_space, unchanged_copies};
 use fix::Fix;
+use image_fix::ImageFix;
 use pack_fix::PackFix;
 use prefetch_fix::{Pages, PrefetchFix};
 use proof::Prover;
@@ -104,6 +106,7 @@ fn fixes<'a>(options: &'a SpeedupOptions) -> Vec<Box<dyn Fix + 'a>> {
     let all: Vec<Box<dyn Fix + 'a>> = vec![
         Box::new(BindFix::default()),
         Box::new(PackFix::default()),
+        Box::new(ImageFix { beside, is_installing: options.install_for.is_some() }),
         Box::new(PrefetchFix { pages: Pages::Cached, beside }),
         Box::new(PrefetchFix { pages: Pages::Used, beside }),
     ];
@@ -318,11 +321,15 @@ fn step(
     if let Some(recorded) = setup.plan() {
         cost.of_plan(size_of(setup.plan_file()), &recorded.working_set);
     }
+    if let Some(image) = setup.image() {
+        (cost.image_bytes, cost.memory_bytes) = (image.bytes, image.read_bytes.saturating_mul(2));
+    }
     let command = match setup.overlays().is_empty() && setup.plan().is_some() {
         true => {
             let plan = std::path::absolute(options.plan.path()).context("cannot determine the current directory")?;
             options.launcher.command(options.launcher.name.as_ref(), &plan, &options.program).to_string()
         }
+        false if setup.image().is_some() => making_image(options),
         false => installing(options),
     };
     let predicted = setup.plan().map(|recorded| recorded.plan.summary.predicted_start.as_secs_f64());
@@ -338,6 +345,19 @@ fn step(
         cost,
         changes: setup.changes(),
     })
+}
+
+/// The commands that make an image for good, and start the program from it.
+fn making_image(options: &SpeedupOptions) -> String {
+    let program = &options.program;
+    let mut image = Path::new(&program.program).file_name().map(OsString::from).unwrap_or_default();
+    image.push(".erofs");
+    let with = |words: &[&str]| {
+        let words = words.iter().map(OsString::from).chain([image.clone(), "--".into(), program.program.clone()]);
+        let arguments = words.chain(program.arguments.iter().cloned()).collect();
+        CommandLine { program: "coldstart".into(), arguments }.to_string()
+    };
+    format!("{} && {}", with(&["image", "make", "-o"]), with(&["image", "run"]))
 }
 
 /// The command that makes the changes of a trial for good: measured again, for what may not be replaced is left out then.

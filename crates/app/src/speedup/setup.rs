@@ -8,13 +8,14 @@ use std::sync::Arc;
 use anyhow::Context;
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::Candidate;
-use coldstart_profile::printable;
+use coldstart_profile::{WorkingSet, printable};
 use coldstart_sys::private_mounts::{Overlay, PrivateMounts};
 
 use super::copies::TrialDirectory;
 use super::subject::Subject;
 use crate::error::AppError;
 use crate::fix_kind::{FileChange, FixKind};
+use crate::image::{ImageOfStart, image_of_start};
 use crate::measure::candidate;
 use crate::prefetch::RecordedPlan;
 
@@ -26,6 +27,7 @@ pub(super) struct Setup {
     mounts: Option<Arc<PrivateMounts>>,
     overlays: Vec<Overlay>,
     plan: Option<TrialPlan>,
+    image: Option<TrialImage>,
     /// The program, if a bound copy lies over it.
     pub(super) bound: Option<PathBuf>,
     /// The files with packed copies over them.
@@ -40,6 +42,14 @@ struct TrialPlan {
     file: PathBuf,
     launcher: PathBuf,
     recorded: RecordedPlan,
+    _directory: TrialDirectory,
+}
+
+/// An image for the trial, with a launcher.
+struct TrialImage {
+    file: PathBuf,
+    launcher: PathBuf,
+    made: ImageOfStart,
     _directory: TrialDirectory,
 }
 
@@ -149,6 +159,39 @@ impl Setup {
         Ok(())
     }
 
+    /// Has the program started from an image of its used pages. The image and a copy of the launcher lie on the file system of `beside`.
+    ///
+    /// # Errors
+    /// If the image cannot be made or started from.
+    pub(super) fn start_from_image(
+        &mut self,
+        set: &WorkingSet,
+        subject: &Subject<'_>,
+        beside: &Path,
+    ) -> Result<(), AppError> {
+        let files = subject.files();
+        let room = files
+            .iter()
+            .filter_map(|file| file.metadata().ok())
+            .fold(0u64, |sum, found| sum.saturating_add(found.len()));
+        let directory = TrialDirectory::beside(beside, room, &[beside.to_owned()])?;
+        let (file, launcher) = (directory.path().join("image"), directory.path().join(&subject.launcher.name));
+        let made = image_of_start(set, subject.program, subject.launch, &file, &subject.interrupt)?;
+        let opened = fs::File::open(&file).with_context(|| format!("cannot open `{}`", printable(&file)))?;
+        coldstart_image::start::check_trust(&file, &opened)?;
+        opened
+            .sync_all()
+            .and_then(|()| subject.launcher.copy_to(&launcher))
+            .with_context(|| format!("cannot write to `{}`", printable(directory.path())))?;
+        self.image = Some(TrialImage { file, launcher, made, _directory: directory });
+        Ok(())
+    }
+
+    /// The image that the program is started from.
+    pub(super) fn image(&self) -> Option<ImageOfStart> {
+        self.image.as_ref().map(|image| image.made)
+    }
+
     /// The plan that is replayed.
     pub(super) fn plan(&self) -> Option<&RecordedPlan> {
         self.plan.as_ref().map(|plan| &plan.recorded)
@@ -161,6 +204,9 @@ impl Setup {
 
     /// The command to start.
     pub(super) fn command(&self, subject: &Subject<'_>) -> CommandLine {
+        if let Some(image) = &self.image {
+            return subject.launcher.command_with_image(&image.launcher, &image.file, subject.program);
+        }
         match &self.plan {
             Some(plan) => subject.launcher.command(&plan.launcher, &plan.file, subject.program),
             None => subject.program.clone(),

@@ -118,8 +118,10 @@ pub struct Step {
 pub struct Cost {
     /// Size of the plan on the disk.
     pub plan_bytes: u64,
-    /// What the plan brings into memory, most of which a plain start does, too.
+    /// What the plan brings into memory, most of which a plain start does, too. Of an image, its pages lie there twice.
     pub memory_bytes: u64,
+    /// Size of the image on the disk.
+    pub image_bytes: u64,
     /// Number of changed files.
     pub changed_files: u64,
     /// Bytes by which changed files are smaller.

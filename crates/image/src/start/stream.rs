@@ -8,16 +8,15 @@ use std::fs::File;
 use std::num::NonZeroU64;
 
 use coldstart_profile::PAGE_SIZE;
+use coldstart_sys::image_mount::is_on_image;
 use coldstart_sys::named_file::open_regular;
-use rustix::fs::{Advice, fadvise, fstatfs};
+use rustix::fs::{Advice, fadvise};
 
 use super::Front;
 
 /// Bytes of one request, and how many requests are under way.
 const REQUEST: u64 = 1 << 20;
 const AHEAD: u64 = 8;
-/// EROFS in `statfs`.
-const EROFS_MAGIC: i64 = 0xe0f5_e1e2;
 
 /// Reads what the given programs need, until `cancelled` is true. The calling process must be in the program's mount namespace.
 pub fn stream(image: &File, front: &Front, programs: u64, cancelled: &dyn Fn() -> bool) {
@@ -122,7 +121,7 @@ impl Files {
         let open = || {
             let path = &front.index.files.get(number)?.path;
             let file = open_regular(path).ok()?;
-            fstatfs(&file).is_ok_and(|found| i64::from(found.f_type) == EROFS_MAGIC).then_some(file)
+            is_on_image(&file).then_some(file)
         };
         if let Some(file) = self.0.entry(number).or_insert_with(open) {
             let _ = fadvise(file, offset, NonZeroU64::new(length), Advice::WillNeed);

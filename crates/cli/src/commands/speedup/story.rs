@@ -165,6 +165,13 @@ fn cost(fix: &Step) -> String {
             size::bytes(fix.cost.memory_bytes)
         ));
     }
+    if fix.kinds.contains(&FixKind::Image) {
+        parts.push(format!(
+            "{} of disk for the image, and {} of memory, where its pages lie twice",
+            size::bytes(fix.cost.image_bytes),
+            size::bytes(fix.cost.memory_bytes)
+        ));
+    }
     if fix.cost.changed_files > 0 {
         let saved = size::bytes(fix.cost.saved_bytes);
         parts.push(format!("{} changed ({saved} smaller)", counted(fix.cost.changed_files, "file")));

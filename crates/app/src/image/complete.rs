@@ -1,0 +1,86 @@
+//! Writing an image for starts on this machine: written, started from, and written again with what that start missed.
+
+use std::ffi::{OsStr, OsString};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use coldstart_image::{Compression, Entry, HotOrder, HotRun, Plan, Written, write_image_at};
+use coldstart_launch::{CommandLine, Interrupt, LaunchError, LaunchOptions};
+use coldstart_output::OutputTarget;
+use coldstart_profile::PageRange;
+
+use super::second_start::missed_pages;
+use crate::error::AppError;
+use crate::observer::Observer;
+
+/// Starts from the image itself, each of which may find pages that the one before did not need.
+const MOST_ROUNDS: usize = 3;
+
+/// What an image is written from.
+pub(super) struct Completing<'a> {
+    pub(super) entries: Vec<Entry>,
+    pub(super) trees: Vec<PathBuf>,
+    pub(super) compression: Compression,
+    pub(super) output: &'a OutputTarget,
+    pub(super) command: &'a CommandLine,
+    pub(super) launch: &'a LaunchOptions,
+    /// The program as the order names it.
+    pub(super) program: OsString,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) observer: &'a dyn Observer,
+}
+
+/// A written image.
+pub(super) struct Completed {
+    pub(super) written: Written,
+    pub(super) plan: Plan,
+    /// Why no start from it could be tried.
+    pub(super) untried: Option<AppError>,
+}
+
+impl Completing<'_> {
+    /// Writes the image until a start from it needs nothing outside the hot range.
+    pub(super) fn write(&self, mut hot: HotOrder) -> Result<Completed, AppError> {
+        let mut rounds = 0;
+        loop {
+            let plan = Plan::with_compression(self.entries.clone(), self.trees.clone(), &hot, self.compression)?;
+            let written = self.once(&plan)?;
+            if rounds == MOST_ROUNDS {
+                return Ok(Completed { written, plan, untried: None });
+            }
+            rounds += 1;
+            match missed_pages(self.output.path(), self.command, self.launch) {
+                Ok(missed) if missed.is_empty() => return Ok(Completed { written, plan, untried: None }),
+                Ok(missed) => add_missed(&mut hot, missed, &self.program),
+                Err(error) => match self.interrupt.signal() {
+                    Some(signal) => return Err(LaunchError::Interrupted { signal }.into()),
+                    None => return Ok(Completed { written, plan, untried: Some(error) }),
+                },
+            }
+        }
+    }
+
+    fn once(&self, plan: &Plan) -> Result<Written, AppError> {
+        self.observer.begin_bytes(plan.content_bytes());
+        let mut progress = |bytes| {
+            self.observer.advance(bytes);
+            match self.interrupt.signal() {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
+        };
+        let written = write_image_at(self.output, plan, &mut progress);
+        self.observer.end();
+        written.map_err(|error| match self.interrupt.signal() {
+            Some(signal) => LaunchError::Interrupted { signal }.into(),
+            None => error.into(),
+        })
+    }
+}
+
+/// Appends pages to an order, for one program: what other programs need is read before.
+fn add_missed(order: &mut HotOrder, missed: Vec<(PathBuf, PageRange)>, program: &OsStr) {
+    let bit = order.programs.iter().position(|known| known == program).unwrap_or(0);
+    let programs = 1u64.checked_shl(bit as u32).unwrap_or(u64::MAX);
+    order.runs.extend(missed.into_iter().map(|(path, pages)| HotRun { path: path.into(), pages, programs }));
+}
