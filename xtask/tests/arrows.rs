@@ -65,6 +65,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-image", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output"]),
+    ("coldstart-index", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output"]),
     ("coldstart-install", &["coldstart-profile", "coldstart-output"]),
     ("coldstart-tracefile", &["coldstart-sys", "coldstart-profile", "coldstart-output"]),
     ("coldstart-view", &["coldstart-profile"]),
@@ -78,6 +79,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "coldstart-image",
             "coldstart-import",
+            "coldstart-index",
             "coldstart-observe",
             "coldstart-startup",
             "coldstart-host",
@@ -111,6 +113,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-sys",
             "coldstart-profile",
             "coldstart-loader",
+            "coldstart-index",
             "coldstart-inspect",
             "coldstart-install",
             "coldstart-prove",

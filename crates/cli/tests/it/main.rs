@@ -9,6 +9,7 @@ mod cold;
 mod doctor;
 mod every_argument;
 mod image;
+mod index;
 mod inputs;
 mod inspect;
 mod inspect_search;

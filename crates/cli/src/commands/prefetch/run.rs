@@ -11,10 +11,11 @@ use coldstart_prefetch::replay_beside;
 use coldstart_sys::become_program::become_program;
 
 use crate::args::prefetch::RunArgs;
+use crate::commands::launching::not_started;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::text::{counted, plain};
-use crate::output::{self, path::printable, size};
+use crate::output::{self, size};
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CliError> {
     if args.words.is_empty() {
@@ -26,16 +27,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CliError> {
     Ok(start(&args.words))
 }
 
-/// Codes 127 (not found) and 126 (found, not started) are those of the shell, `env` and `timeout`, so that scripts can
-/// distinguish a launcher's failure from the program's own codes.
 fn start(words: &[OsString]) -> Exit {
     let Err(error) = become_program(words);
-    let program = words.first().map(|word| printable(Path::new(word))).unwrap_or_default();
-    output::complain(&output::style::ERROR, "error", &format!("cannot start `{program}`: {error}"));
-    match error.kind() {
-        std::io::ErrorKind::NotFound => Exit::ProgramNotFound,
-        _ => Exit::ProgramNotStarted,
-    }
+    not_started(words, &error)
 }
 
 /// Without a program: replays and prints the result.

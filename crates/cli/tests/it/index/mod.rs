@@ -1,0 +1,8 @@
+//! `coldstart index`: real programs with and without it, in all circumstances of the table in docs/index.md.
+
+mod places;
+mod python;
+mod python_changes;
+mod scene;
+mod table;
+mod verbs;
