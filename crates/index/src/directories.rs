@@ -101,6 +101,11 @@ impl Directories {
         }
     }
 
+    /// Everything known, by path, and all guards, by number.
+    pub(crate) fn into_parts(self) -> (BTreeMap<PathBuf, Known>, Vec<Guard>) {
+        (self.known, self.guards)
+    }
+
     /// All guards, by number.
     pub fn guards(&self) -> &[Guard] {
         &self.guards

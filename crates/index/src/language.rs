@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Language {
     /// CPython 3.9 and later.
     Python,
+    /// Perl 5.
+    Perl,
 }
 
 /// What a program is by its name.
@@ -23,12 +25,13 @@ pub enum Recognised {
 
 impl Language {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Python];
+    pub const ALL: [Self; 2] = [Self::Python, Self::Perl];
 
     /// Its name in sentences.
     pub fn name(self) -> &'static str {
         match self {
             Self::Python => "Python",
+            Self::Perl => "Perl",
         }
     }
 
@@ -36,6 +39,7 @@ impl Language {
     pub fn directory(self) -> &'static str {
         match self {
             Self::Python => "python",
+            Self::Perl => "perl",
         }
     }
 }
@@ -44,7 +48,7 @@ impl Language {
 const INTERPRETERS: &[(&str, Recognised)] = &[
     ("python", Recognised::Indexable(Language::Python)),
     ("pypy", Recognised::Other("PyPy")),
-    ("perl", Recognised::Other("Perl")),
+    ("perl", Recognised::Indexable(Language::Perl)),
     ("ruby", Recognised::Other("Ruby")),
     ("guile", Recognised::Other("Guile")),
     ("node", Recognised::Other("Node")),

@@ -10,7 +10,8 @@
 //! | what the interpreter's own search found: the log of a recorded start | `log.rs` |
 //! | a directory's names with its identity; directories that are still changing | `listing.rs`, `directories.rs` |
 //! | what is checked at a start: directories, immutable stores | `identity.rs`, `guard.rs`, `store.rs` |
-//! | the data for one language | `python/` |
+//! | which entries of a path have a name | `providers.rs` |
+//! | the data for one language | `python/`, `perl.rs` |
 //! | what all languages have in common, in one file | `manifest.rs` |
 //! | content that appears whole or not at all | `place.rs` |
 //!
@@ -23,7 +24,9 @@ mod language;
 mod listing;
 pub mod log;
 mod manifest;
+pub mod perl;
 mod place;
+pub mod providers;
 pub mod python;
 mod store;
 mod variables;

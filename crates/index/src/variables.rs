@@ -45,6 +45,14 @@ impl Variable {
                 without(':')?;
                 Ok(Self { name: "PYTHONPATH", prefix: own.into_os_string(), separator: ":" })
             }
+            Language::Perl => {
+                // A word of options, in which the path stands between braces.
+                [' ', '\t', '\n', '{', '}', '\\'].into_iter().try_for_each(without)?;
+                let mut prefix = OsString::from("-M5;BEGIN{local($@,$!);do(q{");
+                prefix.push(own.join("hook.pl"));
+                prefix.push("})}");
+                Ok(Self { name: "PERL5OPT", prefix, separator: " " })
+            }
         }
     }
 

@@ -1,30 +1,35 @@
 //! Making an index: a plain start, a recorded one, and one that proves it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use coldstart_index::log::{self, Event};
-use coldstart_index::{IndexPlace, Language, LanguageIndex, Manifest, Variable, python as python_index};
+use coldstart_index::log;
+use coldstart_index::{
+    IndexPlace, Language, LanguageIndex, Manifest, Variable, perl as perl_index, python as python_index,
+};
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_profile::{JsonPath, printable};
 use serde::Serialize;
 
 use super::compare::{Answers, answers, of_files, of_modules, of_outputs};
 use super::observed::{ObservedStart, observed};
-use super::{interpreter, python, settings, variable};
+use super::{interpreter, perl, python, settings, variable};
 use crate::error::{AppError, HintExt};
 use crate::launching::Launching;
 use crate::observer::Observer;
 use crate::text::{counted, plain};
 
-/// The log of a recorded start, below the index in the making.
-const LOG: &str = "log";
+/// The logs of a recorded start: the variable that names it to the hook, and its name below the index in the making.
+const LOGS: [(Language, &str, &str); 2] = [
+    (Language::Python, python_index::LOG_VARIABLE, "log.python"),
+    (Language::Perl, perl_index::LOG_VARIABLE, "log.perl"),
+];
 /// Languages whose versions are not supported, in the hint.
-const SUPPORTED: &str = "an index for Python needs CPython 3.9 or later, started without -E and -I";
+const SUPPORTED: &str = "Python must be CPython 3.9 or later and started without -E and -I, Perl without -T";
 
 /// What an index is made for.
 #[derive(Clone, Debug)]
@@ -101,6 +106,7 @@ struct Maker<'a> {
     command: &'a CommandLine,
     options: LaunchOptions,
     place: &'a IndexPlace,
+    languages: Vec<Language>,
     variables: Vec<Variable>,
 }
 
@@ -118,29 +124,31 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     let first = observed(&options.command, &launch_options, &[])?;
     check_start(&options.command, &first)?;
     let languages = interpreter::languages(&options.command, &first.opened)?;
-    let mut maker = Maker { command: &options.command, options: launch_options, place: &place, variables: Vec::new() };
-    for language in languages {
+    let mut maker =
+        Maker { command: &options.command, options: launch_options, place: &place, languages, variables: Vec::new() };
+    for language in maker.languages.clone() {
         match language {
             Language::Python => python::prepare(&place)?,
+            Language::Perl => perl::prepare(&place)?,
         }
         maker.variables.push(variable(place.directory(), language)?);
     }
-    let (_, recorded_log) = maker.recorded()?;
+    let (_, recorded_logs) = maker.recorded()?;
     let mut notes = Vec::new();
-    let parts = maker.fill(&log::parse(&recorded_log), &mut notes)?;
-    let (indexed, indexed_log) = maker.recorded()?;
+    let parts = maker.fill(&recorded_logs, &mut notes)?;
+    let (indexed, indexed_logs) = maker.recorded()?;
     let mut proof = Proof {
         plain: vec![first],
-        plain_answers: vec![answers(&recorded_log)],
+        plain_answers: vec![answers_of(&recorded_logs)],
         indexed,
-        indexed_answers: answers(&indexed_log),
+        indexed_answers: answers_of(&indexed_logs),
         scope: Scope::of(place.directory(), &parts),
     };
     let (mut differences, mut unchecked) = proof.judge();
     if !differences.is_empty() || !unchecked.is_empty() {
         // Perhaps the program varies by itself.
         proof.plain.push(observed(&options.command, &maker.options, &[])?);
-        proof.plain_answers.push(answers(&maker.recorded_plainly()?));
+        proof.plain_answers.push(answers_of(&maker.recorded_plainly()?));
         (differences, unchecked) = proof.judge();
     }
     for note in &notes {
@@ -153,7 +161,9 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     let kept = differences.is_empty();
     let path = place.target().to_owned();
     if kept {
-        fs::remove_file(place.directory().join(LOG)).context("cannot remove a temporary file")?;
+        for (_, _, log) in LOGS {
+            fs::remove_file(place.directory().join(log)).context("cannot remove a temporary file")?;
+        }
         place.finish(&manifest)?;
     }
     Ok(MakeOutcome { index: JsonPath::new(&path), path, kept, languages: made, calls, differences, unchecked, notes })
@@ -169,41 +179,75 @@ fn check_start(command: &CommandLine, start: &ObservedStart) -> Result<(), AppEr
 }
 
 impl Maker<'_> {
-    /// A start with the index as it is now, and its log. Without an index yet, it is a plain start that writes a log.
-    fn recorded(&self) -> Result<(ObservedStart, Vec<u8>), AppError> {
+    /// A start with the index as it is now, and its logs. Without an index yet, it is a plain start that writes logs.
+    fn recorded(&self) -> Result<(ObservedStart, Logs), AppError> {
         let mut environment = settings(&self.variables);
-        let log = self.place.directory().join(LOG);
-        self.place.write(LOG, b"")?;
-        environment.push((python_index::LOG_VARIABLE.into(), Some(log.clone().into_os_string())));
+        for (language, variable, name) in LOGS {
+            self.place.write(name, b"")?;
+            if self.languages.contains(&language) {
+                environment.push((variable.into(), Some(self.place.directory().join(name).into_os_string())));
+            }
+        }
         let start = observed(self.command, &self.options, &environment)?;
-        let log = fs::read(&log).context("cannot read the log of the recorded start")?;
-        Ok((start, log))
+        let mut logs = Logs::new();
+        for (language, _, name) in LOGS {
+            let log =
+                fs::read(self.place.directory().join(name)).context("cannot read the log of the recorded start")?;
+            logs.insert(language, log);
+        }
+        Ok((start, logs))
     }
 
-    /// The log of one more start without the index.
-    fn recorded_plainly(&self) -> Result<Vec<u8>, AppError> {
+    /// The logs of one more start without the index: it is put aside.
+    fn recorded_plainly(&self) -> Result<Logs, AppError> {
         let directory = self.place.directory();
-        let index = directory.join(python_index::files::INDEX);
-        let aside = directory.join("aside");
-        let is_there = index.exists();
-        if is_there {
-            fs::rename(&index, &aside).context("cannot put the index aside")?;
+        let indexes = [python_index::files::INDEX, perl_index::files::INDEX].map(|name| directory.join(name));
+        let aside = |index: &Path| index.with_extension("aside");
+        for index in indexes.iter().filter(|index| index.exists()) {
+            fs::rename(index, aside(index)).context("cannot put the index aside")?;
         }
         let recorded = self.recorded();
-        if is_there {
-            fs::rename(&aside, &index).context("cannot put the index back")?;
+        for index in indexes.iter().filter(|index| aside(index).exists()) {
+            fs::rename(aside(index), index).context("cannot put the index back")?;
         }
         Ok(recorded?.1)
     }
 
-    /// Fills the index from the log of a recorded start.
-    fn fill(&self, events: &[Event], notes: &mut Vec<String>) -> Result<Vec<LanguageIndex>, AppError> {
-        let parts = python::fill(self.place, events, &self.options, notes)?;
-        match parts {
-            Some(part) => Ok(vec![part]),
-            None => Err(anyhow!("the interpreter of `{}` does not take an index", self.command)).hint(|| SUPPORTED),
+    /// Fills the index from the logs of a recorded start. A language whose interpreter took no notice of us is left out.
+    fn fill(&mut self, logs: &Logs, notes: &mut Vec<String>) -> Result<Vec<LanguageIndex>, AppError> {
+        let mut parts = Vec::new();
+        for &language in &self.languages {
+            let events = log::parse(logs.get(&language).map(Vec::as_slice).unwrap_or_default());
+            parts.extend(match language {
+                Language::Python => python::fill(self.place, &events, &self.options, notes)?,
+                Language::Perl => perl::fill(self.place, &events, notes)?,
+            });
         }
+        if parts.is_empty() {
+            return Err(anyhow!("the interpreter of `{}` does not take an index", self.command)).hint(|| SUPPORTED);
+        }
+        let is_filled = |language: Language| parts.iter().any(|part| part.language == language);
+        for language in std::mem::take(&mut self.languages) {
+            match is_filled(language) {
+                true => self.languages.push(language),
+                false => {
+                    fs::remove_dir_all(self.place.directory().join(language.directory()))
+                        .context("cannot remove a part that is not used")?;
+                }
+            }
+        }
+        let kept = self.languages.iter().map(|&language| variable(self.place.directory(), language));
+        self.variables = kept.collect::<Result<_, _>>()?;
+        Ok(parts)
     }
+}
+
+/// What each language's interpreters wrote into their log.
+type Logs = BTreeMap<Language, Vec<u8>>;
+
+/// What was found and missing, in all languages.
+fn answers_of(logs: &Logs) -> Answers {
+    logs.values().flat_map(|log| answers(log)).collect()
 }
 
 /// Which files count: those below the index's directories.

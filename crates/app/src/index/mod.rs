@@ -6,6 +6,7 @@ mod env;
 mod interpreter;
 mod make;
 mod observed;
+mod perl;
 mod python;
 mod run;
 mod show;

@@ -3,8 +3,13 @@
 use std::collections::BTreeSet;
 
 const PAGE: &str = include_str!("../../../../../docs/index.md");
-const SOURCES: [&str; 4] =
-    [include_str!("python.rs"), include_str!("python_changes.rs"), include_str!("places.rs"), include_str!("verbs.rs")];
+const SOURCES: [&str; 5] = [
+    include_str!("python.rs"),
+    include_str!("python_changes.rs"),
+    include_str!("perl.rs"),
+    include_str!("places.rs"),
+    include_str!("verbs.rs"),
+];
 
 #[test]
 fn every_row_of_the_page_is_a_test() {
