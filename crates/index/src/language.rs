@@ -12,6 +12,8 @@ pub enum Language {
     Python,
     /// Perl 5.
     Perl,
+    /// Guile 3.
+    Guile,
 }
 
 /// What a program is by its name.
@@ -25,13 +27,14 @@ pub enum Recognised {
 
 impl Language {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Python, Self::Perl];
+    pub const ALL: [Self; 3] = [Self::Python, Self::Perl, Self::Guile];
 
     /// Its name in sentences.
     pub fn name(self) -> &'static str {
         match self {
             Self::Python => "Python",
             Self::Perl => "Perl",
+            Self::Guile => "Guile",
         }
     }
 
@@ -40,6 +43,7 @@ impl Language {
         match self {
             Self::Python => "python",
             Self::Perl => "perl",
+            Self::Guile => "guile",
         }
     }
 }
@@ -50,7 +54,7 @@ const INTERPRETERS: &[(&str, Recognised)] = &[
     ("pypy", Recognised::Other("PyPy")),
     ("perl", Recognised::Indexable(Language::Perl)),
     ("ruby", Recognised::Other("Ruby")),
-    ("guile", Recognised::Other("Guile")),
+    ("guile", Recognised::Indexable(Language::Guile)),
     ("node", Recognised::Other("Node")),
     ("nodejs", Recognised::Other("Node")),
     ("R", Recognised::Other("R")),

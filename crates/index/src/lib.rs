@@ -8,10 +8,11 @@
 //! |---|---|
 //! | which interpreter a program is | `language.rs` |
 //! | what the interpreter's own search found: the log of a recorded start | `log.rs` |
+//! | entries and names in it, for languages that search for relative names | `searches.rs` |
 //! | a directory's names with its identity; directories that are still changing | `listing.rs`, `directories.rs` |
 //! | what is checked at a start: directories, immutable stores | `identity.rs`, `guard.rs`, `store.rs` |
 //! | which entries of a path have a name | `providers.rs` |
-//! | the data for one language | `python/`, `perl.rs` |
+//! | the data for one language | `python/`, `perl.rs`, `guile.rs` |
 //! | what all languages have in common, in one file | `manifest.rs` |
 //! | content that appears whole or not at all | `place.rs` |
 //!
@@ -19,6 +20,7 @@
 
 pub mod directories;
 mod guard;
+pub mod guile;
 mod identity;
 mod language;
 mod listing;
@@ -28,6 +30,7 @@ pub mod perl;
 mod place;
 pub mod providers;
 pub mod python;
+mod searches;
 mod store;
 mod variables;
 

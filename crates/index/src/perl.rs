@@ -3,13 +3,11 @@
 //! Not obvious: the hook is started by `PERL5OPT=-M5;BEGIN{...do(q{FILE})}`, that is `use 5;` with code behind it. A module named there
 //! would end every program once the index has been removed; `do` with a missing file does nothing.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::log::Event;
 use crate::providers::Providers;
+use crate::searches::Searches;
 
 /// Runs in every start.
 pub const HOOK: &str = include_str!("../shims/perl/hook.pl");
@@ -41,27 +39,14 @@ pub struct PerlIndex {
 impl PerlIndex {
     /// From the log of a recorded start. `None` if no Perl wrote into it.
     pub fn new(events: &[Event]) -> Option<Self> {
-        let first = events.iter().find(|event| event.kind == b'P')?;
-        let foreign: BTreeSet<u32> = events
-            .iter()
-            .filter(|event| event.kind == b'P' && event.field(1) != first.field(1))
-            .map(|event| event.process)
-            .collect();
-        let own = || events.iter().filter(|event| !foreign.contains(&event.process));
-        let mut entries: Vec<Vec<u8>> = Vec::new();
-        for entry in own().filter(|event| event.kind == b'S').flat_map(|event| &event.fields) {
-            if !entries.contains(entry) {
-                entries.push(entry.clone());
-            }
-        }
-        let names = own().filter(|event| event.kind == b'F').map(|event| event.field(0).to_vec()).collect();
-        let missing: BTreeSet<&[u8]> = own().filter(|event| event.kind == b'M').map(|event| event.field(0)).collect();
+        let searches = Searches::of(events)?;
+        let version = events.iter().find(|event| event.kind == b'P').map(|event| event.field(2)).unwrap_or_default();
         Some(Self {
-            executable: Path::new(OsStr::from_bytes(first.field(0))).to_owned(),
-            version: String::from_utf8_lossy(first.field(2)).trim_start_matches('v').to_owned(),
-            missing: missing.len() as u64,
-            providers: Providers::new(&entries, &names, &variants),
-            tag: first.field(1).to_vec(),
+            version: String::from_utf8_lossy(version).trim_start_matches('v').to_owned(),
+            providers: Providers::new(&searches.entries, &searches.found, &variants),
+            executable: searches.executable,
+            missing: searches.missing.len() as u64,
+            tag: searches.tag,
         })
     }
 

@@ -158,6 +158,21 @@ impl Providers {
         &self.guards
     }
 
+    /// Entries with their directories listed, by number.
+    pub(crate) fn entries(&self) -> &[Vec<u8>] {
+        &self.entries
+    }
+
+    /// For each section, the numbers of entries and guards.
+    pub(crate) fn sections(&self) -> impl Iterator<Item = (&[u8], &[Guarded])> {
+        self.sections.iter().map(|(section, guarded)| (section.as_slice(), guarded.as_slice()))
+    }
+
+    /// Names, and the numbers of the entries that have them.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&[u8], &[usize])> {
+        self.names.iter().map(|(name, having)| (name.as_slice(), having.as_slice()))
+    }
+
     /// Number of names with a known place.
     pub fn name_count(&self) -> usize {
         self.names.len()

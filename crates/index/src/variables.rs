@@ -29,12 +29,12 @@ pub enum Syntax {
 }
 
 impl Variable {
-    /// The variable for a language, with an index's content in a directory, which must be absolute. `Err`: a character in the directory's
-    /// name that separates entries of the variable.
+    /// The variables for a language, with an index's content in a directory, which must be absolute. `Err`: a character in the directory's
+    /// name that separates entries of a variable.
     ///
     /// # Errors
     /// The character.
-    pub fn of(language: Language, content: &Path) -> Result<Self, char> {
+    pub fn of(language: Language, content: &Path) -> Result<Vec<Self>, char> {
         let own = content.join(language.directory());
         let without = |character: char| match own.as_os_str().as_bytes().contains(&(character as u8)) {
             true => Err(character),
@@ -43,7 +43,14 @@ impl Variable {
         match language {
             Language::Python => {
                 without(':')?;
-                Ok(Self { name: "PYTHONPATH", prefix: own.into_os_string(), separator: ":" })
+                Ok(vec![Self { name: "PYTHONPATH", prefix: own.into_os_string(), separator: ":" }])
+            }
+            Language::Guile => {
+                without(':')?;
+                let mut prefix = own.into_os_string();
+                prefix.push(":...");
+                let sources = Self { name: "GUILE_LOAD_PATH", prefix, separator: ":" };
+                Ok(vec![sources, Self { name: "GUILE_LOAD_COMPILED_PATH", prefix: "...".into(), separator: ":" }])
             }
             Language::Perl => {
                 // A word of options, in which the path stands between braces.
@@ -51,7 +58,7 @@ impl Variable {
                 let mut prefix = OsString::from("-M5;BEGIN{local($@,$!);do(q{");
                 prefix.push(own.join("hook.pl"));
                 prefix.push("})}");
-                Ok(Self { name: "PERL5OPT", prefix, separator: " " })
+                Ok(vec![Self { name: "PERL5OPT", prefix, separator: " " }])
             }
         }
     }
@@ -89,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_value_before_is_kept_behind() {
-        let python = Variable::of(Language::Python, Path::new("/i")).unwrap();
+        let python = &Variable::of(Language::Python, Path::new("/i")).unwrap()[0];
         assert_eq!(python.value(None), "/i/python");
         assert_eq!(python.value(Some(OsStr::new(""))), "/i/python");
         assert_eq!(python.value(Some(OsStr::new("/a:/b"))), "/i/python:/a:/b");
@@ -98,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_shell_reads_the_line() {
-        let variable = Variable::of(Language::Python, Path::new("/a b/it's")).unwrap();
+        let variable = &Variable::of(Language::Python, Path::new("/a b/it's")).unwrap()[0];
         let script = format!("{}; printf %s \"$PYTHONPATH\"", variable.line(Syntax::Shell).unwrap());
         for (before, after) in
             [(None, "/a b/it's/python"), (Some("/x"), "/a b/it's/python:/x"), (Some(""), "/a b/it's/python")]

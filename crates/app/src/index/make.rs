@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use coldstart_index::log;
 use coldstart_index::{
-    IndexPlace, Language, LanguageIndex, Manifest, Variable, perl as perl_index, python as python_index,
+    IndexPlace, Language, LanguageIndex, Manifest, Variable, guile as guile_index, perl as perl_index,
+    python as python_index,
 };
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_profile::{JsonPath, printable};
@@ -17,16 +18,17 @@ use serde::Serialize;
 
 use super::compare::{Answers, answers, of_files, of_modules, of_outputs};
 use super::observed::{ObservedStart, observed};
-use super::{interpreter, perl, python, settings, variable};
+use super::{guile, interpreter, perl, python, settings, variables_of};
 use crate::error::{AppError, HintExt};
 use crate::launching::Launching;
 use crate::observer::Observer;
 use crate::text::{counted, plain};
 
 /// The logs of a recorded start: the variable that names it to the hook, and its name below the index in the making.
-const LOGS: [(Language, &str, &str); 2] = [
+const LOGS: [(Language, &str, &str); 3] = [
     (Language::Python, python_index::LOG_VARIABLE, "log.python"),
     (Language::Perl, perl_index::LOG_VARIABLE, "log.perl"),
+    (Language::Guile, guile_index::LOG_VARIABLE, "log.guile"),
 ];
 /// Languages whose versions are not supported, in the hint.
 const SUPPORTED: &str = "Python must be CPython 3.9 or later and started without -E and -I, Perl without -T";
@@ -118,7 +120,7 @@ struct Maker<'a> {
 pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcome, AppError> {
     let place = IndexPlace::begin(&options.output)?;
     for language in Language::ALL {
-        variable(place.target(), language)?;
+        variables_of(place.target(), language)?;
     }
     let launch_options = options.launching.options()?;
     let first = observed(&options.command, &launch_options, &[])?;
@@ -127,11 +129,8 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     let mut maker =
         Maker { command: &options.command, options: launch_options, place: &place, languages, variables: Vec::new() };
     for language in maker.languages.clone() {
-        match language {
-            Language::Python => python::prepare(&place)?,
-            Language::Perl => perl::prepare(&place)?,
-        }
-        maker.variables.push(variable(place.directory(), language)?);
+        prepare(&place, language)?;
+        maker.variables.extend(variables_of(place.directory(), language)?);
     }
     let (_, recorded_logs) = maker.recorded()?;
     let mut notes = Vec::new();
@@ -169,6 +168,15 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     Ok(MakeOutcome { index: JsonPath::new(&path), path, kept, languages: made, calls, differences, unchecked, notes })
 }
 
+/// Writes what a recorded start needs in a language.
+fn prepare(place: &IndexPlace, language: Language) -> Result<(), AppError> {
+    match language {
+        Language::Python => python::prepare(place),
+        Language::Perl => perl::prepare(place),
+        Language::Guile => guile::prepare(place),
+    }
+}
+
 /// A program that did not start shows none of its modules.
 fn check_start(command: &CommandLine, start: &ObservedStart) -> Result<(), AppError> {
     if start.is_ready {
@@ -200,15 +208,16 @@ impl Maker<'_> {
 
     /// The logs of one more start without the index: it is put aside.
     fn recorded_plainly(&self) -> Result<Logs, AppError> {
-        let directory = self.place.directory();
-        let indexes = [python_index::files::INDEX, perl_index::files::INDEX].map(|name| directory.join(name));
-        let aside = |index: &Path| index.with_extension("aside");
-        for index in indexes.iter().filter(|index| index.exists()) {
-            fs::rename(index, aside(index)).context("cannot put the index aside")?;
+        // Each language's directory without data is what `prepare` wrote.
+        let own = |language: Language, end: &str| self.place.directory().join(format!("{}{end}", language.directory()));
+        for &language in &self.languages {
+            fs::rename(own(language, ""), own(language, ".aside")).context("cannot put the index aside")?;
+            prepare(self.place, language)?;
         }
         let recorded = self.recorded();
-        for index in indexes.iter().filter(|index| aside(index).exists()) {
-            fs::rename(aside(index), index).context("cannot put the index back")?;
+        for &language in &self.languages {
+            fs::remove_dir_all(own(language, "")).context("cannot remove a temporary directory")?;
+            fs::rename(own(language, ".aside"), own(language, "")).context("cannot put the index back")?;
         }
         Ok(recorded?.1)
     }
@@ -221,6 +230,7 @@ impl Maker<'_> {
             parts.extend(match language {
                 Language::Python => python::fill(self.place, &events, &self.options, notes)?,
                 Language::Perl => perl::fill(self.place, &events, notes)?,
+                Language::Guile => guile::fill(self.place, &events, &self.options, notes)?,
             });
         }
         if parts.is_empty() {
@@ -236,8 +246,9 @@ impl Maker<'_> {
                 }
             }
         }
-        let kept = self.languages.iter().map(|&language| variable(self.place.directory(), language));
-        self.variables = kept.collect::<Result<_, _>>()?;
+        let kept: Result<Vec<_>, _> =
+            self.languages.iter().map(|&language| variables_of(self.place.directory(), language)).collect();
+        self.variables = kept?.into_iter().flatten().collect();
         Ok(parts)
     }
 }

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod env;
+mod guile;
 mod interpreter;
 mod make;
 mod observed;
@@ -36,10 +37,11 @@ fn open(index: &Path) -> Result<(PathBuf, Manifest), AppError> {
 
 /// The variables of an index's languages, with its content in a directory.
 fn variables(content: &Path, languages: &[LanguageIndex]) -> Result<Vec<Variable>, AppError> {
-    languages.iter().map(|part| variable(content, part.language)).collect()
+    let of_each: Result<Vec<_>, _> = languages.iter().map(|part| variables_of(content, part.language)).collect();
+    Ok(of_each?.into_iter().flatten().collect())
 }
 
-fn variable(content: &Path, language: coldstart_index::Language) -> Result<Variable, AppError> {
+fn variables_of(content: &Path, language: coldstart_index::Language) -> Result<Vec<Variable>, AppError> {
     Variable::of(language, content)
         .map_err(|character| {
             anyhow!(
