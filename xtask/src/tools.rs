@@ -105,6 +105,9 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("tclsh", "tcl"),
     tool("lua5.4", "lua5.4"),
     tool("python3", "python3"),
+    // Programs with an index of their modules, beside those in Python.
+    tool("perl", "perl"),
+    tool("guile", "guile-3.0"),
     tool("script", "bsdutils"),
     tool("sqlite3", "sqlite3"),
     tool("bwrap", "bubblewrap"),

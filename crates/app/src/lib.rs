@@ -11,6 +11,7 @@ pub mod error;
 pub mod fix_kind;
 pub mod hanging;
 pub mod image;
+pub mod index;
 pub mod inspect;
 pub mod install;
 pub mod kinds;

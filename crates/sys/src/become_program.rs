@@ -46,6 +46,19 @@ extern "C" fn note_what_was_given() {
 /// Returns only when the program cannot be started: `NotFound`, `PermissionDenied`, or another error of the kernel.
 /// `InvalidInput` for a word with a NUL byte.
 pub fn become_program(words: &[OsString]) -> io::Result<Infallible> {
+    become_program_with(words, &[])
+}
+
+/// As [`become_program`], with variables set on top of the environment. PATH is searched as it is here.
+///
+/// # Errors
+/// As [`become_program`]; `InvalidInput` also for a variable with a NUL byte.
+pub fn become_program_with(words: &[OsString], variables: &[(OsString, OsString)]) -> io::Result<Infallible> {
+    let set: Vec<CString> = variables
+        .iter()
+        .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()))
+        .collect::<Result<_, _>>()?;
+    let environment = environment_with(variables, &set);
     let strings: Vec<CString> = words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
     let Some(program) = strings.first() else { return Err(io::ErrorKind::InvalidInput.into()) };
     let mut pointers: Vec<*const libc::c_char> = strings.iter().map(|word| word.as_ptr()).collect();
@@ -60,17 +73,45 @@ pub fn become_program(words: &[OsString]) -> io::Result<Infallible> {
         // as before.
         unsafe { libc::close(stream) };
     }
-    Err(execute(program, &mut pointers))
+    Err(execute(program, &mut pointers, &environment))
+}
+
+unsafe extern "C" {
+    /// The environment, `environ(7)`.
+    static environ: *const *const libc::c_char;
+}
+
+/// The environment's entries as they are, also those that are no variables, without the ones of these names; then `set`, and a null
+/// pointer.
+fn environment_with(variables: &[(OsString, OsString)], set: &[CString]) -> Vec<*const libc::c_char> {
+    let mut entries = Vec::new();
+    // SAFETY: the C library's list ends with a null pointer, and nothing here or on another thread changes it: Rust permits changes
+    // of the environment only where no other thread reads it.
+    let mut next = unsafe { environ };
+    // SAFETY: not behind the null pointer at the list's end; each entry is a string.
+    while let Some(entry) = unsafe { next.as_ref() }.copied().filter(|entry| !entry.is_null()) {
+        // SAFETY: as above.
+        let text = unsafe { CStr::from_ptr(entry) }.to_bytes();
+        let is_set = |name: &OsStr| text.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="));
+        if !variables.iter().any(|(name, _)| is_set(name)) {
+            entries.push(entry);
+        }
+        // SAFETY: as above.
+        next = unsafe { next.add(1) };
+    }
+    entries.extend(set.iter().map(|entry| entry.as_ptr()));
+    entries.push(std::ptr::null());
+    entries
 }
 
 /// `execvp` by the rules of glibc (posix/execvpe.c). musl's does not start a script without a `#!` line.
 ///
-/// `pointers` are the arguments, terminated by a null pointer.
-fn execute(program: &CStr, pointers: &mut Vec<*const libc::c_char>) -> io::Error {
+/// `pointers` are the arguments, `environment` the variables, each terminated by a null pointer.
+fn execute(program: &CStr, pointers: &mut Vec<*const libc::c_char>, environment: &[*const libc::c_char]) -> io::Error {
     let mut reason = io::Error::from_raw_os_error(libc::ENOENT);
     for candidate in candidates(program) {
-        // SAFETY: the strings and the list, which ends with a null pointer, live until the call is over.
-        unsafe { libc::execv(candidate.as_ptr(), pointers.as_ptr()) };
+        // SAFETY: the strings and the lists, which end with a null pointer, live until the call is over.
+        unsafe { libc::execve(candidate.as_ptr(), pointers.as_ptr(), environment.as_ptr()) };
         let error = io::Error::last_os_error();
         match error.raw_os_error() {
             Some(libc::ENOENT | libc::ENOTDIR | libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT)
@@ -78,7 +119,7 @@ fn execute(program: &CStr, pointers: &mut Vec<*const libc::c_char>) -> io::Error
             Some(libc::EACCES | libc::ENOENT | libc::ENOTDIR | libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT) => {
                 reason = error;
             }
-            Some(libc::ENOEXEC) => return run_by_shell(&candidate, pointers),
+            Some(libc::ENOEXEC) => return run_by_shell(&candidate, pointers, environment),
             _ => return error,
         }
     }
@@ -98,12 +139,16 @@ fn candidates(program: &CStr) -> Vec<CString> {
 }
 
 /// Runs a script without a `#!` line with the shell.
-fn run_by_shell(script: &CStr, pointers: &mut Vec<*const libc::c_char>) -> io::Error {
+fn run_by_shell(
+    script: &CStr,
+    pointers: &mut Vec<*const libc::c_char>,
+    environment: &[*const libc::c_char],
+) -> io::Error {
     if let Some(first) = pointers.first_mut() {
         *first = script.as_ptr();
     }
     pointers.insert(0, c"/bin/sh".as_ptr());
     // SAFETY: as above.
-    unsafe { libc::execv(c"/bin/sh".as_ptr(), pointers.as_ptr()) };
+    unsafe { libc::execve(c"/bin/sh".as_ptr(), pointers.as_ptr(), environment.as_ptr()) };
     io::Error::last_os_error()
 }

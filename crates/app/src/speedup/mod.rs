@@ -14,7 +14,7 @@ mod limit;
 mod pack_fix;
 mod prefetch_fix;
 mod proof;
-mod sameness;
+pub(crate) mod sameness;
 mod setup;
 mod story;
 mod subject;

@@ -7,20 +7,20 @@ use std::collections::{BTreeMap, HashMap};
 
 /// One start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Start {
+pub(crate) struct Start {
     /// How it ended: "exited with code 0".
-    pub(super) end: String,
+    pub(crate) end: String,
     /// What it printed.
-    pub(super) output: Vec<u8>,
+    pub(crate) output: Vec<u8>,
     /// It was ended by the measurement, so its output may be cut.
-    pub(super) was_cut: bool,
+    pub(crate) was_cut: bool,
     /// What the user's check of its work said; `None` without a check.
-    pub(super) check: Option<Checked>,
+    pub(crate) check: Option<Checked>,
 }
 
 /// The answer of the user's check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Checked {
+pub(crate) enum Checked {
     /// It exited with code 0.
     Holds,
     Fails,
@@ -30,17 +30,17 @@ pub(super) enum Checked {
 
 /// The result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sameness {
+pub(crate) struct Sameness {
     /// A difference that occurs only with the fix.
-    pub(super) differs: bool,
+    pub(crate) differs: bool,
     /// The comparisons as clauses.
-    pub(super) findings: Vec<String>,
+    pub(crate) findings: Vec<String>,
     /// What is unknown because the program itself varies, as clauses.
-    pub(super) unchecked: Vec<String>,
+    pub(crate) unchecked: Vec<String>,
 }
 
 /// Compares starts without the fix and with it.
-pub(super) fn compare(plain: &[Start], fixed: &[Start]) -> Sameness {
+pub(crate) fn compare(plain: &[Start], fixed: &[Start]) -> Sameness {
     let mut found = Sameness::default();
     compare_ends(plain, fixed, &mut found);
     compare_checks(fixed, &mut found);

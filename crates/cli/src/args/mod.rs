@@ -6,6 +6,7 @@ pub(crate) mod bind;
 pub(crate) mod doctor;
 pub(crate) mod hurried;
 pub(crate) mod image;
+pub(crate) mod index;
 pub(crate) mod inspect;
 pub(crate) mod installed;
 pub(crate) mod installing;
@@ -79,6 +80,8 @@ pub(crate) enum Verb {
     Doctor(doctor::DoctorArgs),
     /// Make, verify and show an image of files whose blocks lie in the order of a program's start
     Image(image::ImageArgs),
+    /// Make interpreters find their modules at the first try
+    Index(index::IndexArgs),
     /// Show what costs start-up time in ELF files, and what each fix would save
     Inspect(inspect::InspectArgs),
     /// List, refresh and undo what is installed where programs are started

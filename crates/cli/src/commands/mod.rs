@@ -3,6 +3,7 @@
 mod bind;
 mod doctor;
 mod image;
+mod index;
 mod inspect;
 mod installed;
 mod installing;
@@ -38,6 +39,7 @@ pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
         Verb::Bind(args) => bind::run(args),
         Verb::Doctor(args) => doctor::run(args),
         Verb::Image(args) => image::run(args),
+        Verb::Index(args) => index::run(args),
         Verb::Inspect(args) => inspect::run(args),
         Verb::Installed(args) => installed::run(args),
         Verb::Ldcache(args) => ldcache::run(args),

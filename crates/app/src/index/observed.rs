@@ -1,0 +1,73 @@
+//! One start of the program, with the files it asked for and what it printed.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc;
+
+use anyhow::Context;
+use coldstart_host::descriptor;
+use coldstart_launch::{CommandLine, End, LaunchOptions, Output, launch};
+use coldstart_sys::syscall_observer::{PendingObserver, observe};
+use coldstart_trace::{NameLog, SeenRequest, TraceError};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::error::AppError;
+use crate::speedup::sameness::Start;
+
+/// A start that was watched.
+pub(super) struct ObservedStart {
+    /// How it ended, and what it printed.
+    pub(super) start: Start,
+    /// Whether it counts as a start: it became ready, whatever its exit code.
+    pub(super) is_ready: bool,
+    /// Real paths of regular files that were opened for reading or executed.
+    pub(super) opened: BTreeSet<PathBuf>,
+    /// Number of calls that named a file.
+    pub(super) calls: u64,
+}
+
+/// Starts the program with more variables, and watches it.
+///
+/// # Errors
+/// If it cannot be started or watched, or was interrupted.
+pub(super) fn observed(
+    command: &CommandLine,
+    options: &LaunchOptions,
+    environment: &[(OsString, Option<OsString>)],
+) -> Result<ObservedStart, AppError> {
+    // In memory: it needs no writable directory, and a kill leaves nothing.
+    let kept = memfd_create("output", MemfdFlags::CLOEXEC)
+        .map_err(io::Error::from)
+        .context("cannot keep the program's output for comparison")?;
+    let mut options = LaunchOptions { output: Output::File(descriptor::path(&kept)), ..options.clone() };
+    options.environment.extend_from_slice(environment);
+    let (send, receive) = mpsc::channel::<io::Result<PendingObserver>>();
+    let follower = std::thread::spawn(move || match receive.recv() {
+        Ok(pending) => match pending.and_then(PendingObserver::accept) {
+            Ok(observer) => NameLog::follow(&observer),
+            Err(source) => Err(TraceError::Names { source }),
+        },
+        // The launch failed before there was a child; its own error says why.
+        Err(_) => Ok(NameLog::default()),
+    });
+    let watch = |child: &mut std::process::Command| {
+        send.send(observe(child)).ok();
+    };
+    let launched = launch(command, &options, Some(&watch), &mut || {});
+    drop(send);
+    let names = follower.join().unwrap_or_else(|_| Ok(NameLog::default()));
+    let launched = launched?;
+    let names = names?;
+    let output = std::fs::read(descriptor::path(&kept)).context("cannot read the program's output back")?;
+    let was_cut = matches!(launched.end, End::Ended | End::TimedOut);
+    let opened = names.names.iter().filter(|name| name.request == SeenRequest::Content);
+    let opened = opened.filter_map(|name| name.file.as_ref()).filter(|file| file.is_regular);
+    Ok(ObservedStart {
+        start: Start { end: launched.end.to_string(), output, was_cut, check: None },
+        is_ready: launched.ready_after.is_some(),
+        opened: opened.map(|file| file.real_path.clone()).collect(),
+        calls: (names.names.len() as u64).saturating_add(names.repeats),
+    })
+}

@@ -1,0 +1,10 @@
+//! `coldstart index`: real programs with and without it, in all circumstances of the table in docs/index.md.
+
+mod guile;
+mod perl;
+mod places;
+mod python;
+mod python_changes;
+mod scene;
+mod table;
+mod verbs;

@@ -1,0 +1,44 @@
+//! Indexes of module directories, from which interpreters find their modules at the first try.
+//!
+//! An interpreter with a long module path asks for every name in every directory. An index remembers which directory has which name. The
+//! interpreter still opens each file itself, so only a wrong "absent" could do harm, and absences are bound to the identity of
+//! every directory that could have held the name.
+//!
+//! | step | where |
+//! |---|---|
+//! | which interpreter a program is | `language.rs` |
+//! | what the interpreter's own search found: the log of a recorded start | `log.rs` |
+//! | entries and names in it, for languages that search for relative names | `searches.rs` |
+//! | a directory's names with its identity; directories that are still changing | `listing.rs`, `directories.rs` |
+//! | what is checked at a start: directories, immutable stores | `identity.rs`, `guard.rs`, `store.rs` |
+//! | which entries of a path have a name | `providers.rs` |
+//! | the data for one language | `python/`, `perl.rs`, `guile.rs` |
+//! | what all languages have in common, in one file | `manifest.rs` |
+//! | content that appears whole or not at all | `place.rs` |
+//!
+//! The code that runs inside the interpreters is in `shims/`.
+
+pub mod directories;
+mod guard;
+pub mod guile;
+mod identity;
+mod language;
+mod listing;
+pub mod log;
+mod manifest;
+pub mod perl;
+mod place;
+pub mod providers;
+pub mod python;
+mod searches;
+mod store;
+mod variables;
+
+pub use guard::{Change, Guard, changes};
+pub use identity::Identity;
+pub use language::{Language, Recognised};
+pub use listing::{Listing, Name, NameKind};
+pub use manifest::{LanguageIndex, MANIFEST, Manifest, ManifestError, SourceFile};
+pub use place::{CURRENT, IndexPlace, PlaceError};
+pub use store::{Store, store_of};
+pub use variables::{Syntax, Variable};
