@@ -219,3 +219,32 @@ fn what_is_measured_is_installed_and_undone() {
         }
     }
 }
+
+#[test]
+fn an_image_is_tried_and_leaves_nothing() {
+    if !coldstart_testing::is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let plan = folder.path().join("a.prefetch");
+    let output = Command::new(env!("CARGO_BIN_EXE_coldstart"))
+        .args(["speedup", "--runs", "2", "--fixes", "image", "--json", "-o"])
+        .arg(&plan)
+        .args(["--", "perl", "-e", "use POSIX; print floor(2.5)"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let story = story(&output);
+    let prospect = &story["prospects"][0];
+    assert_eq!((&prospect["kind"], &prospect["applies"]), (&"image".into(), &true.into()), "{story:#}");
+    let fix = &story["fixes"][0];
+    assert_eq!((&fix["kinds"], &fix["proven"]), (&serde_json::json!(["image"]), &Value::from(true)), "{story:#}");
+    // As large as the files that it has, of which the start reads some pages.
+    let of = |name: &str| fix["cost"][name].as_u64().unwrap();
+    assert!(of("image_bytes") > of("memory_bytes") / 2 && of("memory_bytes") > 0, "{fix:#}");
+    assert!(fix["command"].as_str().unwrap().starts_with("coldstart image make -o perl.erofs -- perl "), "{fix:#}");
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["a.prefetch"]);
+    let mounts = coldstart_host::mounts::Mounts::here().unwrap();
+    assert!(!mounts.all().iter().any(|mount| mount.file_system == "erofs"), "{mounts:?}");
+}
