@@ -74,16 +74,26 @@ pub(crate) fn is_absent(error: &io::Error) -> bool {
 
 /// Checks all at the same time, and returns the numbers of those that have changed, in order.
 pub fn changes(guards: &[Guard]) -> Vec<(usize, Change)> {
-    let threads = guards.len().div_ceil(FOR_A_THREAD).clamp(1, THREADS);
-    let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());
+    in_parallel(guards, |number, guard| {
+        if let Some(change) = guard.change() {
+            found.lock().unwrap_or_else(PoisonError::into_inner).push((number, change));
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_by_key(|(number, _)| *number);
+    found
+}
+
+/// Does something with each item, with its number, in no order.
+pub fn in_parallel<T: Sync>(items: &[T], work: impl Fn(usize, &T) + Sync) {
+    let threads = items.len().div_ceil(FOR_A_THREAD).clamp(1, THREADS);
+    let next = AtomicUsize::new(0);
     let work = || {
-        while let Some((number, guard)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|number| Some((number, guards.get(number)?)))
+        while let Some((number, item)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|number| Some((number, items.get(number)?)))
         {
-            if let Some(change) = guard.change() {
-                found.lock().unwrap_or_else(PoisonError::into_inner).push((number, change));
-            }
+            work(number, item);
         }
     };
     std::thread::scope(|scope| {
@@ -93,9 +103,6 @@ pub fn changes(guards: &[Guard]) -> Vec<(usize, Change)> {
         }
         work();
     });
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.sort_by_key(|(number, _)| *number);
-    found
 }
 
 /// Paths as bytes: serde takes UTF-8 only.

@@ -34,7 +34,7 @@ mod searches;
 mod store;
 mod variables;
 
-pub use guard::{Change, Guard, changes};
+pub use guard::{Change, Guard, changes, in_parallel};
 pub use identity::Identity;
 pub use language::{Language, Recognised};
 pub use listing::{Listing, Name, NameKind};

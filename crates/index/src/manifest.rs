@@ -52,6 +52,8 @@ pub struct LanguageIndex {
     pub sources: Vec<SourceFile>,
     /// Size of the pack in bytes.
     pub pack_bytes: u64,
+    /// Files that a start opens or looks for, to be read ahead; without those in the pack.
+    pub read_ahead: Vec<Vec<u8>>,
 }
 
 /// A source whose code is in a pack.
@@ -161,6 +163,7 @@ mod tests {
                 ],
                 sources: vec![SourceFile { path: odd, identity, bytes: 9 }],
                 pack_bytes: 7,
+                read_ahead: vec![b"/b/\xfe".to_vec()],
             }],
         }
     }

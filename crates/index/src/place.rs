@@ -16,7 +16,7 @@ use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::manifest::{MANIFEST, Manifest};
+use crate::manifest::{MANIFEST, Manifest, ManifestError};
 
 /// The name of the content in an index.
 pub const CURRENT: &str = "current";
@@ -195,7 +195,9 @@ fn is_ours(target: &Path) -> io::Result<bool> {
         let name = entry?.file_name();
         let is_staged =
             name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) && target.join(&name).join(MAKING).exists();
-        let is_current = || name == CURRENT && Manifest::read(target).is_ok();
+        // Also one that is damaged, or of another release.
+        let is_other = || matches!(Manifest::read(target), Err(ManifestError::NotAnIndex | ManifestError::Io(_)));
+        let is_current = || name == CURRENT && !is_other();
         if !is_staged && !is_current() {
             return Ok(false);
         }
@@ -266,6 +268,8 @@ mod tests {
                 "what is around it stays as it was"
             );
         }
+        fs::write(target.join(CURRENT).join(MANIFEST), b"CSINDEX\0damaged").unwrap();
+        drop(IndexPlace::begin(&target).unwrap());
         assert_eq!(names(root.path()), ["i"]);
         assert_eq!(names(&target), [CURRENT]);
         assert_eq!(names(&target.join(CURRENT)), [MANIFEST, "python"]);

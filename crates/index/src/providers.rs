@@ -23,6 +23,8 @@ pub struct Providers {
     guards: Vec<Guard>,
     sections: BTreeMap<Vec<u8>, Vec<Guarded>>,
     names: BTreeMap<Vec<u8>, Vec<usize>>,
+    /// Files that a start opens or looks for.
+    pub files: Vec<PathBuf>,
     /// Entries that are left to the interpreter, with the reasons.
     pub unknown: Vec<(PathBuf, String)>,
 }
@@ -131,6 +133,10 @@ impl Providers {
                 .filter(|(_, entry)| has(entry))
                 .map(|(number, _)| number)
                 .collect();
+            // Of two kinds of files, sources and compiled ones, each may be in an entry of its own.
+            for entry in having.iter().take(2).filter_map(|&number| providers.entries.get(number)) {
+                providers.files.extend(variants.iter().map(|variant| below(entry, variant)));
+            }
             if !having.is_empty() {
                 providers.names.insert(name.clone(), having);
             }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 use anyhow::{Context, anyhow};
 use coldstart_index::guile::{GuileIndex, INIT, empty_hook, files};
@@ -69,5 +70,6 @@ pub(super) fn fill(
         guards: index.providers.guards().to_vec(),
         sources: Vec::new(),
         pack_bytes: 0,
+        read_ahead: index.providers.files.iter().map(|file| file.as_os_str().as_bytes().to_vec()).collect(),
     }))
 }

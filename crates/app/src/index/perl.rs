@@ -1,5 +1,7 @@
 //! Perl's part of an index.
 
+use std::os::unix::ffi::OsStrExt;
+
 use coldstart_index::log::Event;
 use coldstart_index::perl::{HOOK, PerlIndex, files};
 use coldstart_index::{IndexPlace, Language, LanguageIndex};
@@ -35,5 +37,6 @@ pub(super) fn fill(
         guards: index.providers.guards().to_vec(),
         sources: Vec::new(),
         pack_bytes: 0,
+        read_ahead: index.providers.files.iter().map(|file| file.as_os_str().as_bytes().to_vec()).collect(),
     }))
 }

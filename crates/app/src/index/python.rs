@@ -71,6 +71,7 @@ pub(super) fn fill(
         guards: index.directories().guards().to_vec(),
         sources,
         pack_bytes: fs::metadata(&pack).map_or(0, |found| found.len()),
+        read_ahead: Vec::new(),
     }))
 }
 
