@@ -11,6 +11,7 @@ mod every_argument;
 mod image;
 mod image_oci;
 mod image_root;
+mod image_run;
 mod index;
 mod inputs;
 mod inspect;

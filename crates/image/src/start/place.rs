@@ -65,14 +65,14 @@ pub fn take_place(path: &Path, image: &File, front: &Front) -> Result<Placed, St
     let point = mount_point(front);
     let is_mounted = is_usable(&point);
     let may_mount = rustix::process::geteuid().is_root();
-    if !is_mounted {
-        if !may_mount {
-            return Err(StartError::NotMounted(format!(
-                "root can do it for everybody with `coldstart image mount {}`",
-                path.display()
-            )));
-        }
+    if may_mount {
+        // Also of a mounted image: its index, which says which originals are still the same, is read from this file.
         trust::check(path, image)?;
+    } else if !is_mounted {
+        return Err(StartError::NotMounted(format!(
+            "root can do it for everybody with `coldstart image mount {}`",
+            path.display()
+        )));
     }
     place(image, front, is_mounted.then_some(&point))
 }
