@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use coldstart_sys::detached::{Wait, end_after, run_detached};
 use coldstart_sys::named_file::open_regular;
@@ -35,6 +35,9 @@ pub use trust::{Distrust, check as check_trust};
 /// Where root mounts images for everybody: a directory for each, named by its UUID.
 pub const MOUNTS: &str = "/run/coldstart/images";
 
+/// The front takes two reads. Where they take longer than this, the disk has a head that moves: then originals are looked at before the hot range is
+/// read, because both at once would send the head to and fro. Otherwise they are done at the same time. What sysfs says of virtual disks is not to be relied on.
+const SEEK: Duration = Duration::from_millis(4);
 /// Reading beside the program ends after this.
 const LONGEST_READING: Duration = Duration::from_secs(600);
 
@@ -78,17 +81,25 @@ pub fn is_image(path: &Path) -> bool {
 /// Why the program starts from its own files alone. It can be started all the same.
 pub fn start_from(path: &Path, program: &[OsString]) -> Result<Placed, StartError> {
     let image = open_regular(path).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
+    let begin = Instant::now();
     let front = Front::read(&image).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
-    let placed = take_place(path, &image, &front)?;
-    if placed.taken > 0 {
-        let _ = read_beside(image, &front, front.programs_of(program));
+    let seeks = begin.elapsed() > SEEK;
+    let programs = front.programs_of(program);
+    let mut reads = false;
+    let placed = place::take_place_with(path, &image, &front, &mut || {
+        if !seeks {
+            reads = read_beside(&image, &front, programs).is_ok();
+        }
+    })?;
+    if placed.taken > 0 && !reads {
+        let _ = read_beside(&image, &front, programs);
     }
     Ok(placed)
 }
 
 /// Starts the process that reads the hot range beside this one.
-fn read_beside(image: File, front: &Front, programs: u64) -> std::io::Result<()> {
-    run_detached(Wait::No, Duration::ZERO, Some(image), |starter| {
+fn read_beside(image: &File, front: &Front, programs: u64) -> std::io::Result<()> {
+    run_detached(Wait::No, Duration::ZERO, Some(image.try_clone()?), |starter| {
         if let Some(image) = starter.kept() {
             if starter.outlives_start() {
                 end_after(LONGEST_READING);

@@ -1,6 +1,7 @@
 //! Files of an image in the place of their originals, in a mount namespace of the calling thread's own.
 
 use std::fs::File;
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,7 +11,7 @@ use std::thread;
 use coldstart_profile::FileIdentity;
 use coldstart_sys::image_mount::ImageMount;
 use coldstart_sys::private_mounts::{Method, separate_this_thread};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Statx, StatxFlags, openat, statx};
+use rustix::fs::{Advice, AtFlags, CWD, FileType, Mode, OFlags, Statx, StatxFlags, fadvise, openat, statx};
 
 use crate::index::HotFile;
 
@@ -62,6 +63,16 @@ impl Left {
 /// # Errors
 /// [`StartError`]: nothing is covered then.
 pub fn take_place(path: &Path, image: &File, front: &Front) -> Result<Placed, StartError> {
+    take_place_with(path, image, front, &mut || {})
+}
+
+/// As [`take_place`]. `separated` is called as soon as the thread has its namespace: before anything is looked at, and while there is no other thread.
+pub(super) fn take_place_with(
+    path: &Path,
+    image: &File,
+    front: &Front,
+    separated: &mut dyn FnMut(),
+) -> Result<Placed, StartError> {
     let point = mount_point(front);
     let is_mounted = is_usable(&point);
     let may_mount = rustix::process::geteuid().is_root();
@@ -74,7 +85,7 @@ pub fn take_place(path: &Path, image: &File, front: &Front) -> Result<Placed, St
             path.display()
         )));
     }
-    place(image, front, is_mounted.then_some(&point))
+    place(image, front, is_mounted.then_some(&point), separated)
 }
 
 /// As [`take_place`], for an image that this process has just written, wherever it lies: it is mounted for this purpose.
@@ -82,11 +93,20 @@ pub fn take_place(path: &Path, image: &File, front: &Front) -> Result<Placed, St
 /// # Errors
 /// As [`take_place`].
 pub fn take_place_of_own(image: &File, front: &Front) -> Result<Placed, StartError> {
-    place(image, front, None)
+    place(image, front, None, &mut || {})
 }
 
-fn place(image: &File, front: &Front, mounted: Option<&PathBuf>) -> Result<Placed, StartError> {
+fn place(
+    image: &File,
+    front: &Front,
+    mounted: Option<&PathBuf>,
+    separated: &mut dyn FnMut(),
+) -> Result<Placed, StartError> {
     let method = separate_this_thread().map_err(|error| StartError::Namespace(error.to_string()))?;
+    // Covering files reads inodes and directories of the image, one after the other.
+    let metadata = NonZeroU64::new(front.index.hot.start);
+    let _ = fadvise(image, 0, metadata, Advice::WillNeed);
+    separated();
     let originals = look(&front.index.files);
     let covers = match mounted.and_then(|point| ImageMount::at(point)) {
         Some(mount) => return Ok(cover(&mount, &front.index.files, &originals)),

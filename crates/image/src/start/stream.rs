@@ -3,9 +3,12 @@
 //! First into the page cache of the image's file, in requests of 1 MiB, of which some are always under way. As pages arrive there, the files of the
 //! mounted image get theirs from memory: a page fault then finds its page, and its neighbours with it.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::num::NonZeroU64;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use coldstart_profile::PAGE_SIZE;
 use coldstart_sys::image_mount::is_on_image;
@@ -17,6 +20,9 @@ use super::Front;
 /// Bytes of one request, and how many requests are under way.
 const REQUEST: u64 = 1 << 20;
 const AHEAD: u64 = 8;
+/// How long files may take to be covered after the last page was read, and how often they are looked at.
+const LONGEST_COVERING: Duration = Duration::from_millis(500);
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Reads what the given programs need, until `cancelled` is true. The calling process must be in the program's mount namespace.
 pub fn stream(image: &File, front: &Front, programs: u64, cancelled: &dyn Fn() -> bool) {
@@ -41,6 +47,13 @@ pub fn stream(image: &File, front: &Front, programs: u64, cancelled: &dyn Fn() -
             return;
         }
         runs.up_to(request.1, |file, offset, length| files.fill(front, file, offset, length));
+    }
+    // Where reading is fast, originals are still being covered. What has changed since never is.
+    let end = Instant::now() + LONGEST_COVERING;
+    files.fill_waiting(front);
+    while !files.waiting.is_empty() && Instant::now() < end && !cancelled() {
+        thread::sleep(LOOK_INTERVAL);
+        files.fill_waiting(front);
     }
 }
 
@@ -112,19 +125,47 @@ impl<'front> Runs<'front> {
     }
 }
 
-/// Files in the program's place, opened when they are needed; `None` for those that the image does not cover.
+/// Files in the program's place, opened when they are needed.
 #[derive(Default)]
-struct Files(HashMap<usize, Option<File>>);
+struct Files {
+    open: HashMap<usize, File>,
+    /// Runs of files that the image does not cover, or not yet: hot file, offset, length.
+    waiting: Vec<(usize, u64, u64)>,
+}
 
 impl Files {
     fn fill(&mut self, front: &Front, number: usize, offset: u64, length: u64) {
-        let open = || {
+        match self.file(front, number) {
+            Some(file) => {
+                let _ = fadvise(file, offset, NonZeroU64::new(length), Advice::WillNeed);
+            }
+            None => self.waiting.push((number, offset, length)),
+        }
+    }
+
+    /// The file in the program's place, if the image covers it.
+    fn file(&mut self, front: &Front, number: usize) -> Option<&File> {
+        if let Entry::Vacant(vacant) = self.open.entry(number) {
             let path = &front.index.files.get(number)?.path;
             let file = open_regular(path).ok()?;
-            is_on_image(&file).then_some(file)
-        };
-        if let Some(file) = self.0.entry(number).or_insert_with(open) {
-            let _ = fadvise(file, offset, NonZeroU64::new(length), Advice::WillNeed);
+            vacant.insert(is_on_image(&file).then_some(file)?);
+        }
+        self.open.get(&number)
+    }
+
+    /// Tries again what was not covered.
+    fn fill_waiting(&mut self, front: &Front) {
+        let mut uncovered = HashSet::new();
+        for (number, offset, length) in std::mem::take(&mut self.waiting) {
+            if uncovered.contains(&number) {
+                self.waiting.push((number, offset, length));
+                continue;
+            }
+            let before = self.waiting.len();
+            self.fill(front, number, offset, length);
+            if self.waiting.len() > before {
+                uncovered.insert(number);
+            }
         }
     }
 }
