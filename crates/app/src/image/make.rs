@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use coldstart_image::tree::Collector;
 use coldstart_image::{
-    Compression, Entry, FirstTouches, HotOrder, HotRun, LeftOutReason, Plan, hot_order, write_image_at,
+    Compression, Entry, FirstTouches, HotOrder, HotRun, LeftOutReason, Plan, hot_order, stage_image,
 };
 use coldstart_launch::{CommandLine, Interrupt, LaunchError};
 use coldstart_oci::{Layout, NewLayout, Reference};
@@ -203,22 +203,24 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         let mut rounds = 0;
         loop {
             observer.begin_bytes(plan.content_bytes());
-            let written = write_image_at(output, &plan, &mut progress);
+            let staged = stage_image(output, &plan, &mut progress);
             observer.end();
-            let written = written.map_err(|error| is_interrupted(error.into()))?;
-            if rounds == MOST_ROUNDS {
-                break (written, None);
-            }
+            let (staged, written) = staged.map_err(|error| is_interrupted(error.into()))?;
+            let missed = if rounds == MOST_ROUNDS { Ok(Vec::new()) } else { missed_pages(staged.file(), start) };
             rounds += 1;
-            match missed_pages(&path, start) {
-                Ok(missed) if missed.is_empty() => break (written, None),
-                Ok(missed) => add_missed(&mut hot, missed, program.as_deref()),
+            match missed {
+                Ok(missed) if !missed.is_empty() => add_missed(&mut hot, missed, program.as_deref()),
                 Err(error) if interrupt.signal().is_some() => return Err(is_interrupted(error)),
-                Err(error) => {
-                    notes.push(format!("no start from the image was tried: {}", error.sentence()));
+                tried => {
+                    if let Err(error) = tried {
+                        notes.push(format!("no start from the image was tried: {}", error.sentence()));
+                    }
+                    output.finish(staged)?;
                     break (written, None);
                 }
             }
+            // Its place is free for the next one.
+            drop(staged);
             plan = plan_of(&hot)?;
         }
     } else {

@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow};
 use coldstart_image::start::{Front, take_place_of_own};
 use coldstart_launch::launch;
 use coldstart_pagecache::pages;
-use coldstart_profile::{PageRange, printable};
+use coldstart_profile::PageRange;
 use coldstart_sys::drop_caches::drop_caches;
 use coldstart_sys::named_file::open_regular;
 
@@ -21,12 +21,10 @@ use super::make::RecordedStart;
 use crate::error::AppError;
 
 /// Pages that a start used, of files of the image, and that are not hot.
-pub(super) fn missed_pages(image: &Path, start: &RecordedStart) -> Result<Vec<(PathBuf, PageRange)>, AppError> {
-    let named = || format!("cannot use the image `{}`", printable(image));
-    let file = open_regular(image).with_context(named)?;
-    let front = Front::read(&file).with_context(named)?;
+pub(super) fn missed_pages(image: &File, start: &RecordedStart) -> Result<Vec<(PathBuf, PageRange)>, AppError> {
+    let front = Front::read(image).context("cannot read the image")?;
     thread::scope(|scope| {
-        let started = thread::Builder::new().spawn_scoped(scope, || start_and_look(&file, &front, start));
+        let started = thread::Builder::new().spawn_scoped(scope, || start_and_look(image, &front, start));
         let thread = started.context("cannot create a thread")?;
         thread.join().unwrap_or_else(|_| Err(anyhow!("the thread of the second start ended early").into()))
     })

@@ -7,6 +7,7 @@ mod ends;
 mod mounted;
 mod rights;
 mod same;
+mod second_start;
 mod several;
 mod unusable;
 
