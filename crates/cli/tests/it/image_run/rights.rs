@@ -11,10 +11,10 @@ use super::{PROGRAM, Scene};
 use crate::text;
 
 /// `CAP_NET_RAW`, permitted and effective (`struct vfs_cap_data`, version 2).
-const CAPABILITY: [u8; 20] = [1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+pub(super) const CAPABILITY: [u8; 20] = [1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// `app/NAME`, which needs no library of ours.
-fn alone(scene: &Scene, name: &str) -> String {
+pub(super) fn alone(scene: &Scene, name: &str) -> String {
     let source = format!("{PROGRAM}\nint part(void) {{ return 1; }}\n");
     compile("cc", &scene.path("app").join(name), &source, &[]).to_str().unwrap().to_owned()
 }

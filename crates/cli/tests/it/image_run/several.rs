@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use coldstart_testing::{copy_program, succeed};
 
+use super::rights::{CAPABILITY, alone};
 use super::{Scene, Waiting};
 use crate::text;
 
@@ -123,4 +124,36 @@ fn in_a_chroot_the_files_there_count() {
     let said = inside(&["run", "/inside.erofs"]);
     assert!(said.ends_with(&scene.from_image("a")) && said.contains("libpart.so erofs mapped\n"), "{said}");
     assert_eq!(super::mounts_below(&root), [root.join("proc")]);
+}
+
+#[test]
+fn an_image_of_a_root_serves_in_that_root_and_gives_no_rights() {
+    let Some(scene) = Scene::new() else { return };
+    let a = scene.share("a");
+    scene.image("x.erofs", &["part", ""]);
+    let root = root_of(&scene);
+    // Without /proc, the loader finds no library by $ORIGIN.
+    let program = alone(&scene, "alone");
+    let copy = root.join(program.strip_prefix('/').unwrap());
+    copy_program(&program, &copy);
+    let chrooted = ["--", "chroot", root.to_str().unwrap(), &program, "look", &a];
+    let make = ["make", "--json", "--as-is", "--root", "root", "-o", "rooted.erofs"];
+    scene.json(&[&make[..], &chrooted].concat(), &[]);
+    succeed(Command::new("mv").arg(scene.path("rooted.erofs")).arg(&root));
+    let _process = match coldstart_testing::Mount::new(&root.join("proc"), &["-t", "proc", "proc"]) {
+        Ok(mounted) => mounted,
+        Err(reason) => return coldstart_testing::skip(&format!("this machine does not mount proc: {reason}")),
+    };
+    let said = || {
+        let mut command = Command::new("chroot");
+        command.arg(&root).args(["/coldstart", "image", "run", "/rooted.erofs", "--"]).arg(&program);
+        let output = command.args(["exe", "", "look", &a]).stdin(Stdio::null()).output().unwrap();
+        assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+        text(&output.stdout)
+    };
+    assert!(said().ends_with(&format!("exe {program} erofs\n{}", scene.from_image("a"))), "{}", said());
+    // Its size and time are those of before.
+    if rustix::fs::setxattr(copy, "security.capability", &CAPABILITY, rustix::fs::XattrFlags::empty()).is_ok() {
+        assert!(said().ends_with(&format!("exe {program} disk\n{}", scene.from_image("a"))), "{}", said());
+    }
 }
