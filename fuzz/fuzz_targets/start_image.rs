@@ -5,11 +5,12 @@
 
 #![no_main]
 
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, Write};
 use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 
 use coldstart_image::read::{Image, InodeType};
+use coldstart_image::start::Front;
 use coldstart_image::verify::check;
 use coldstart_image::{
     Attributes, Compression, Content, Entry, EntryKind, HotOrder, HotRun, Plan, Source, Xattr, write_image,
@@ -31,7 +32,7 @@ fn image(compression: Compression) -> Vec<u8> {
     };
     let file = |size: usize| {
         let source = Source::Bytes(vec![7; size].into());
-        EntryKind::Regular(Content { size: size as u64, holes: Vec::new(), source })
+        EntryKind::Regular(Content { size: size as u64, holes: Vec::new(), source, origin: None })
     };
     let mut entries = vec![
         entry("/", EntryKind::Directory),
@@ -76,6 +77,8 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn read(bytes: &[u8]) {
+    let mut file = tempfile();
+    let _ = file.write_all(bytes).map(|()| Front::read(&file));
     let Ok(image) = Image::open(bytes) else { return };
     let (mut entries, mut is_small) = (0usize, true);
     for found in image.walk() {

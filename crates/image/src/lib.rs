@@ -33,4 +33,4 @@ pub use hot_order::{FirstTouches, HotOrder, HotRun, hot_order};
 pub use index::{DIRECTORY, Digest, HotFile, HotPages, INDEX, Index, IndexError, Original};
 pub use plan::{Compression, ImageSize, LeftOut, LeftOutReason, Plan, PlanError, PlanProblem};
 pub use recognise::is_start_image;
-pub use write::{KIND, Progress, SourceProblem, WriteError, Written, write_image, write_image_at};
+pub use write::{KIND, Progress, SourceProblem, WriteError, Written, stage_image, write_image, write_image_at};

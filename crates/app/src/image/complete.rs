@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use coldstart_image::{Compression, Entry, HotOrder, HotRun, Plan, Written, write_image_at};
+use coldstart_image::{Compression, Entry, HotOrder, HotRun, Plan, Written, stage_image};
 use coldstart_launch::{CommandLine, Interrupt, LaunchError, LaunchOptions};
-use coldstart_output::OutputTarget;
+use coldstart_output::{OutputTarget, StagedFile};
 use coldstart_profile::PageRange;
 
 use super::second_start::missed_pages;
@@ -44,23 +44,28 @@ impl Completing<'_> {
         let mut rounds = 0;
         loop {
             let plan = Plan::with_compression(self.entries.clone(), self.trees.clone(), &hot, self.compression)?;
-            let written = self.once(&plan)?;
-            if rounds == MOST_ROUNDS {
-                return Ok(Completed { written, plan, untried: None });
-            }
+            let (staged, written) = self.once(&plan)?;
+            let missed = match rounds {
+                MOST_ROUNDS => Ok(Vec::new()),
+                _ => missed_pages(staged.file(), self.command, self.launch),
+            };
             rounds += 1;
-            match missed_pages(self.output.path(), self.command, self.launch) {
-                Ok(missed) if missed.is_empty() => return Ok(Completed { written, plan, untried: None }),
-                Ok(missed) => add_missed(&mut hot, missed, &self.program),
-                Err(error) => match self.interrupt.signal() {
-                    Some(signal) => return Err(LaunchError::Interrupted { signal }.into()),
-                    None => return Ok(Completed { written, plan, untried: Some(error) }),
-                },
-            }
+            let untried = match (missed, self.interrupt.signal()) {
+                (Ok(missed), _) if !missed.is_empty() => {
+                    add_missed(&mut hot, missed, &self.program);
+                    continue;
+                }
+                (Ok(_), _) => None,
+                (Err(_), Some(signal)) => return Err(LaunchError::Interrupted { signal }.into()),
+                (Err(error), None) => Some(error),
+            };
+            self.output.finish(staged)?;
+            return Ok(Completed { written, plan, untried });
         }
     }
 
-    fn once(&self, plan: &Plan) -> Result<Written, AppError> {
+    /// Writes it once, to a file that nobody else sees. Dropping that makes room for the next one.
+    fn once(&self, plan: &Plan) -> Result<(StagedFile, Written), AppError> {
         self.observer.begin_bytes(plan.content_bytes());
         let mut progress = |bytes| {
             self.observer.advance(bytes);
@@ -69,7 +74,7 @@ impl Completing<'_> {
                 None => ControlFlow::Continue(()),
             }
         };
-        let written = write_image_at(self.output, plan, &mut progress);
+        let written = stage_image(self.output, plan, &mut progress);
         self.observer.end();
         written.map_err(|error| match self.interrupt.signal() {
             Some(signal) => LaunchError::Interrupted { signal }.into(),

@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow};
 use coldstart_image::start::{Front, take_place_of_own};
 use coldstart_launch::{CommandLine, LaunchOptions, launch};
 use coldstart_pagecache::pages;
-use coldstart_profile::{PageRange, printable};
+use coldstart_profile::PageRange;
 use coldstart_sys::drop_caches::drop_caches;
 use coldstart_sys::named_file::open_regular;
 
@@ -21,16 +21,14 @@ use crate::error::AppError;
 
 /// Pages that a start used, of files of the image, and that are not hot.
 pub(super) fn missed_pages(
-    image: &Path,
+    image: &File,
     command: &CommandLine,
     launch_options: &LaunchOptions,
 ) -> Result<Vec<(PathBuf, PageRange)>, AppError> {
-    let named = || format!("cannot use the image `{}`", printable(image));
-    let file = open_regular(image).with_context(named)?;
-    let front = Front::read(&file).with_context(named)?;
+    let front = Front::read(image).context("cannot read the image")?;
     thread::scope(|scope| {
         let started =
-            thread::Builder::new().spawn_scoped(scope, || start_and_look(&file, &front, command, launch_options));
+            thread::Builder::new().spawn_scoped(scope, || start_and_look(image, &front, command, launch_options));
         let thread = started.context("cannot create a thread")?;
         thread.join().unwrap_or_else(|_| Err(anyhow!("the thread of the second start ended early").into()))
     })

@@ -47,3 +47,36 @@ impl Sign {
 pub(crate) fn is_sign(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_each_cut_is_refused() {
+        for sign in
+            [Sign { hot: 8192, front: 160 }, Sign { hot: (1 << 44) - 1, front: MOST_FRONT }, Sign { hot: 0, front: 0 }]
+        {
+            let bytes = sign.encode();
+            assert_eq!(Sign::decode(&bytes), Ok(sign));
+            for length in 0..SIZE {
+                assert!(Sign::decode(&bytes[..length]).is_err(), "cut to {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_name() {
+        let with = |at: usize, bytes: &[u8]| {
+            let mut sign = Sign { hot: 8192, front: 160 }.encode();
+            sign[at..at + bytes.len()].copy_from_slice(bytes);
+            Sign::decode(&sign).unwrap_err()
+        };
+        assert_eq!(with(0, b"COLD"), IndexError::NotAnIndex);
+        assert_eq!(with(8, &(VERSION + 1).to_le_bytes()), IndexError::NewerVersion(VERSION + 1));
+        assert_eq!(with(8, &(VERSION - 1).to_le_bytes()), IndexError::OlderVersion(VERSION - 1));
+        let elsewhere = IndexError::Damaged("the place of its front part");
+        assert_eq!(with(16, &(1u64 << 44).to_le_bytes()), elsewhere);
+        assert_eq!(with(24, &(MOST_FRONT + 1).to_le_bytes()), elsewhere);
+    }
+}

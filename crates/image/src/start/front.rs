@@ -75,6 +75,11 @@ impl Front {
         Ok(Self { index, uuid })
     }
 
+    #[cfg(test)]
+    pub(super) fn of(index: Index) -> Self {
+        Self { index, uuid: [0; 16] }
+    }
+
     /// The image's UUID as text: equal for equal images only.
     pub fn uuid_text(&self) -> String {
         uuid_text(&self.uuid)
@@ -112,4 +117,30 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
         text.push_str(&format!("{byte:02x}"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_needs_the_pages_of_its_command_or_else_of_its_program_or_else_all() {
+        let programs = ["/usr/bin/a --one", "a '--with space'", "b"].map(OsString::from).to_vec();
+        let front = Front::of(Index { programs, ..Index::default() });
+        for (words, expected) in [
+            (&["/usr/bin/a", "--one"][..], 1),
+            (&["a", "--with space"], 2),
+            (&["b"], 4),
+            (&["/opt/b", "more"], 4),
+            (&["a"], 3),
+            (&["a", "--one"], 3),
+            (&["c"], u64::MAX),
+            (&[""], u64::MAX),
+            (&["/"], u64::MAX),
+            (&[], u64::MAX),
+        ] {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            assert_eq!(front.programs_of(&words), expected, "{words:?}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use std::thread;
 use coldstart_profile::FileIdentity;
 use coldstart_sys::image_mount::ImageMount;
 use coldstart_sys::private_mounts::{Method, separate_this_thread};
-use rustix::fs::{Advice, AtFlags, CWD, FileType, Mode, OFlags, Statx, StatxFlags, fadvise, openat, statx};
+use rustix::fs::{Advice, AtFlags, CWD, FileType, Mode, OFlags, Statx, StatxFlags, fadvise, lgetxattr, openat, statx};
 
 use crate::index::HotFile;
 
@@ -154,7 +154,13 @@ fn original(file: &HotFile) -> Result<OwnedFd, Left> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let original = openat(CWD, &file.path, flags, Mode::empty()).map_err(|_| Left::Missing)?;
     let found = statx(&original, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).map_err(|_| Left::Missing)?;
-    if is_same(file, &found) { Ok(original) } else { Err(Left::Changed) }
+    // Of an original of this machine the inode tells: giving a capability changes it, and none that had one is hot.
+    let gives_rights = file.origin.is_none() && has_capability(&file.path);
+    if is_same(file, &found) && !gives_rights { Ok(original) } else { Err(Left::Changed) }
+}
+
+fn has_capability(path: &Path) -> bool {
+    lgetxattr(path, c"security.capability", &mut [0u8; 0]).is_ok()
 }
 
 /// Whether an original is what was copied. What gives rights when it is started is never covered: the mount does not give them.

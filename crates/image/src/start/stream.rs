@@ -169,3 +169,70 @@ impl Files {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::index::{HotPages, Index};
+
+    use super::*;
+
+    /// A front with runs of up to so many pages, compressed or not, of programs by their bits.
+    fn front(runs: &[(u64, u32, u32)]) -> Front {
+        let runs =
+            runs.iter().map(|&(programs, pages, packed)| HotPages { programs, file: 0, start: 0, pages, packed });
+        let mut index = Index { hot: 8192..8192, runs: runs.collect(), ..Index::default() };
+        let stored: u64 = index.runs.iter().map(HotPages::stored).sum();
+        index.hot.end = 8192 + index.front_length().next_multiple_of(PAGE_SIZE) + stored;
+        Front::of(index)
+    }
+
+    proptest! {
+        #[test]
+        fn exactly_the_runs_of_the_programs_are_read(
+            runs in prop::collection::vec((0u64..8, 1u32..700, prop_oneof![Just(0u32), 1u32..9000]), 0..60), programs in 0u64..8,
+        ) {
+            let front = front(&runs);
+            let requests = requests(&front, programs);
+            // By parts that no request or run divides: what each wants, and what is read.
+            let begin = first_run(&front);
+            let mut wanted = vec![(0, begin)];
+            let mut place = begin;
+            for run in &front.index.runs {
+                if run.programs & programs != 0 {
+                    wanted.push((place, place + run.stored()));
+                }
+                place += run.stored();
+            }
+            prop_assert_eq!(place, front.index.hot.end);
+            let mut points: Vec<u64> = wanted.iter().chain(&requests).flat_map(|&(start, end)| [start, end]).collect();
+            points.sort_unstable();
+            points.dedup();
+            let is_in = |ranges: &[(u64, u64)], point| ranges.iter().filter(|(start, end)| (*start..*end).contains(&point)).count();
+            for point in points {
+                prop_assert_eq!(is_in(&requests, point), is_in(&wanted, point), "at {}", point);
+            }
+            for &(start, end) in &requests {
+                // Within one MiB of the file, so that requests of neighbours never share one.
+                prop_assert!(start < end && start / REQUEST == (end - 1) / REQUEST, "{}..{}", start, end);
+            }
+            prop_assert!(requests.is_sorted());
+        }
+
+        #[test]
+        fn each_run_of_the_programs_is_filled_once_and_only_when_it_was_read(
+            runs in prop::collection::vec((0u64..8, 1u32..700, prop_oneof![Just(0u32), 1u32..9000]), 0..60), programs in 0u64..8,
+        ) {
+            let front = front(&runs);
+            let mut filler = Runs::new(&front, programs);
+            let mut filled = Vec::new();
+            for (_, end) in requests(&front, programs) {
+                filler.up_to(end, |_, _, length| filled.push(length));
+                prop_assert!(filler.place <= end);
+            }
+            let wanted = runs.iter().filter(|run| run.0 & programs != 0);
+            prop_assert_eq!(filled, wanted.map(|run| u64::from(run.1) * PAGE_SIZE).collect::<Vec<_>>());
+        }
+    }
+}

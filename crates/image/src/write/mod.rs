@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use coldstart_output::{OutputKind, OutputTarget};
+use coldstart_output::{OutputKind, OutputTarget, StagedFile};
 use coldstart_profile::FileIdentity;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
@@ -53,13 +53,26 @@ pub struct Written {
 /// # Errors
 /// [`WriteError`]; the target is unchanged then.
 pub fn write_image_at(target: &OutputTarget, plan: &Plan, progress: Progress) -> Result<Written, WriteError> {
+    let (staged, written) = stage_image(target, plan, progress)?;
+    target.finish(staged)?;
+    Ok(written)
+}
+
+/// Writes an image to the file that will become the output. [`OutputTarget::finish`] does that; until then nobody sees it.
+///
+/// # Errors
+/// [`WriteError`].
+pub fn stage_image(
+    target: &OutputTarget,
+    plan: &Plan,
+    progress: Progress,
+) -> Result<(StagedFile, Written), WriteError> {
     let staged = target.begin()?;
     let written = write_image(staged.file(), plan, progress).map_err(|error| match error {
         WriteError::Image(source) => WriteError::Output(target.failed(source)),
         error => error,
     })?;
-    target.finish(staged)?;
-    Ok(written)
+    Ok((staged, written))
 }
 
 /// Writes an image to an empty file.

@@ -6,6 +6,7 @@
 mod compressed;
 mod damaged;
 mod foreign;
+mod front;
 mod hot_range;
 mod killed;
 mod random_trees;

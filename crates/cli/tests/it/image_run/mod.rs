@@ -7,6 +7,7 @@ mod ends;
 mod mounted;
 mod rights;
 mod same;
+mod second_start;
 mod several;
 mod unusable;
 
@@ -76,7 +77,7 @@ impl Scene {
     }
 
     /// What the program says of a file of its own that comes from the image.
-    fn from_image(&self, name: &str) -> String {
+    fn started_from_image(&self, name: &str) -> String {
         format!("{} erofs words of {name}\n", self.share(name))
     }
 

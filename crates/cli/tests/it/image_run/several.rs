@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use coldstart_testing::{copy_program, succeed};
 
+use super::rights::{CAPABILITY, alone};
 use super::{Scene, Waiting};
 use crate::text;
 
@@ -25,11 +26,11 @@ fn two_programs_share_an_image() {
     assert!(pages(0) > 0 && pages(1) > 0, "{shown}");
     assert!(shown["hot_pages"].as_u64().unwrap() > pages(0).max(pages(1)), "{shown}");
     for name in ["a", "b"] {
-        assert!(scene.said("x.erofs", &["look", &scene.share(name)]).ends_with(&scene.from_image(name)));
+        assert!(scene.said("x.erofs", &["look", &scene.share(name)]).ends_with(&scene.started_from_image(name)));
     }
     // Another start of the program may use all of it.
     let said = scene.said("x.erofs", &["exe", "", "look", &scene.share("b"), "look", &scene.share("a")]);
-    assert!(said.ends_with(&format!("erofs\n{}{}", scene.from_image("b"), scene.from_image("a"))), "{said}");
+    assert!(said.ends_with(&format!("erofs\n{}{}", scene.started_from_image("b"), scene.started_from_image("a"))), "{said}");
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn twenty_starts_at_once_do_not_meet() {
     scene.whole_image("x.erofs");
     let mut programs: Vec<Waiting> = (0..20).map(|_| scene.wait("x.erofs")).collect();
     for program in &mut programs {
-        assert_eq!(program.ask(&format!("look {}", scene.share("c"))), scene.from_image("c"));
+        assert_eq!(program.ask(&format!("look {}", scene.share("c"))), scene.started_from_image("c"));
     }
     for program in programs {
         assert_eq!(program.end(), Some(0));
@@ -52,7 +53,7 @@ fn twenty_starts_at_once_do_not_meet() {
     for start in starts {
         let output = start.wait_with_output().unwrap();
         assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
-        assert!(text(&output.stdout).ends_with(&scene.from_image("a")), "{}", text(&output.stdout));
+        assert!(text(&output.stdout).ends_with(&scene.started_from_image("a")), "{}", text(&output.stdout));
     }
 }
 
@@ -71,7 +72,7 @@ fn a_compressed_image_starts_programs_as_well() {
         return coldstart_testing::skip(&format!("this kernel mounts no image with zstd: {complained}"));
     }
     assert_eq!(complained, "");
-    assert!(said.ends_with(&scene.from_image("a")) && !said.contains(" disk"), "{said}");
+    assert!(said.ends_with(&scene.started_from_image("a")) && !said.contains(" disk"), "{said}");
 }
 
 /// A root with the files that the program and coldstart need, and nothing else.
@@ -121,6 +122,38 @@ fn in_a_chroot_the_files_there_count() {
     assert!(said.ends_with(&format!("{a} disk words of a\n")), "{said}");
     inside(&["make", "--as-is", "-o", "/inside.erofs"]);
     let said = inside(&["run", "/inside.erofs"]);
-    assert!(said.ends_with(&scene.from_image("a")) && said.contains("libpart.so erofs mapped\n"), "{said}");
+    assert!(said.ends_with(&scene.started_from_image("a")) && said.contains("libpart.so erofs mapped\n"), "{said}");
     assert_eq!(super::mounts_below(&root), [root.join("proc")]);
+}
+
+#[test]
+fn an_image_of_a_root_serves_in_that_root_and_gives_no_rights() {
+    let Some(scene) = Scene::new() else { return };
+    let a = scene.share("a");
+    scene.image("x.erofs", &["part", ""]);
+    let root = root_of(&scene);
+    // Without /proc, the loader finds no library by $ORIGIN.
+    let program = alone(&scene, "alone");
+    let copy = root.join(program.strip_prefix('/').unwrap());
+    copy_program(&program, &copy);
+    let chrooted = ["--", "chroot", root.to_str().unwrap(), &program, "look", &a];
+    let make = ["make", "--json", "--as-is", "--root", "root", "-o", "rooted.erofs"];
+    scene.json(&[&make[..], &chrooted].concat(), &[]);
+    succeed(Command::new("mv").arg(scene.path("rooted.erofs")).arg(&root));
+    let _process = match coldstart_testing::Mount::new(&root.join("proc"), &["-t", "proc", "proc"]) {
+        Ok(mounted) => mounted,
+        Err(reason) => return coldstart_testing::skip(&format!("this machine does not mount proc: {reason}")),
+    };
+    let said = || {
+        let mut command = Command::new("chroot");
+        command.arg(&root).args(["/coldstart", "image", "run", "/rooted.erofs", "--"]).arg(&program);
+        let output = command.args(["exe", "", "look", &a]).stdin(Stdio::null()).output().unwrap();
+        assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+        text(&output.stdout)
+    };
+    assert!(said().ends_with(&format!("exe {program} erofs\n{}", scene.started_from_image("a"))), "{}", said());
+    // Its size and time are those of before.
+    if rustix::fs::setxattr(copy, "security.capability", &CAPABILITY, rustix::fs::XattrFlags::empty()).is_ok() {
+        assert!(said().ends_with(&format!("exe {program} disk\n{}", scene.started_from_image("a"))), "{}", said());
+    }
 }
