@@ -30,7 +30,8 @@ pub(super) enum BedKind {
 }
 
 impl BedKind {
-    fn name(self) -> &'static str {
+    /// As `coldstart-testbed up` names it.
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Hdd => "hdd",
             Self::Net => "net",

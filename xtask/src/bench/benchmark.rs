@@ -21,6 +21,12 @@ pub(super) enum Benchmark {
     FirefoxDisk,
     /// Eight programs on a network disk and on this machine's own; default and exact plans against none
     Programs,
+    /// Seven programs from start images on a network disk; against exact plans and none
+    ImagesNetwork,
+    /// The same on this machine's own disk
+    ImagesDisk,
+    /// Three programs from start images on a disk with a moving head
+    ImagesHdd,
     /// A hundred starts of one program at once on a network disk: bytes read, and the time of the last
     StartsAtOnce,
     /// Starts after boot into two desktops' sessions
@@ -81,7 +87,12 @@ impl Benchmark {
     /// Counted runs unless others are asked for.
     pub(super) fn default_runs(self) -> u32 {
         match self {
-            Self::Programs | Self::StartsAtOnce | Self::Session => 3,
+            Self::Programs
+            | Self::ImagesNetwork
+            | Self::ImagesDisk
+            | Self::ImagesHdd
+            | Self::StartsAtOnce
+            | Self::Session => 3,
             Self::LauncherHot => 20,
             Self::Precision => 200,
             Self::SameAgainstSame => 10,
@@ -112,6 +123,9 @@ impl Benchmark {
                 | Self::LibreofficeDisk
                 | Self::FirefoxDisk
                 | Self::Programs
+                | Self::ImagesNetwork
+                | Self::ImagesDisk
+                | Self::ImagesHdd
                 | Self::StartsAtOnce
                 | Self::Session
                 | Self::LauncherHot

@@ -202,6 +202,17 @@ pub(super) mod tests {
         })
     }
 
+    /// As [`sample`], in the states cold and hot.
+    pub(in crate::bench) fn both_states(cold: &[&[f64]], hot: &[&[f64]]) -> Value {
+        let mut measurement = sample("cold", cold);
+        let hot = sample("hot", hot);
+        for list in ["samples", "summaries", "comparisons"] {
+            let more = hot[list].as_array().unwrap().clone();
+            measurement[list].as_array_mut().unwrap().extend(more);
+        }
+        measurement
+    }
+
     #[test]
     fn a_measurement_is_read() {
         let json = sample("cold", &[&[4.0, 4.2], &[1.0, 1.1], &[2.0, 2.2]]);

@@ -195,18 +195,12 @@ fn model_bandwidth(bed: &Value) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::bench::benchmark::Benchmark;
-    use crate::bench::measurement::tests::sample;
+    use crate::bench::measurement::tests::both_states;
     use serde_json::json;
 
     fn record(commands: &[&[f64]]) -> Record {
         let mut record = Record::begin(Benchmark::LibreofficeHdd, "2025-01-02", 2).unwrap();
-        let mut measurement = sample("cold", commands);
-        let hot = sample("hot", commands);
-        for list in ["samples", "summaries", "comparisons"] {
-            let more = hot[list].as_array().unwrap().clone();
-            measurement[list].as_array_mut().unwrap().extend(more);
-        }
-        record.add("measurement", measurement);
+        record.add("measurement", both_states(commands, commands));
         record.add(
             "plan",
             json!({"schema": "coldstart.prefetch/1", "strategy": "blocking", "bytes": 120_000_000, "files": [],

@@ -43,6 +43,9 @@ impl Benchmark {
     pub(super) fn measure(self, workshop: &Workshop, record: &mut Record) -> Result<()> {
         match self {
             Self::Programs => programs::measure(workshop, record),
+            Self::ImagesNetwork => programs::images::measure(workshop, record, BedKind::Net),
+            Self::ImagesDisk => programs::images::measure(workshop, record, BedKind::Disk),
+            Self::ImagesHdd => programs::images::measure(workshop, record, BedKind::Hdd),
             Self::Container => container::measure(workshop, record),
             Self::StartsAtOnce => starts_at_once::measure(workshop, record),
             Self::Session => session::measure(workshop, record),
@@ -79,6 +82,7 @@ impl Benchmark {
     pub(super) fn figures(self, record: &Record) -> Result<Vec<Figure>> {
         match self {
             Self::Programs => programs::figures(record),
+            Self::ImagesNetwork | Self::ImagesDisk | Self::ImagesHdd => programs::images::figures(record),
             Self::Container => container::figures(record),
             Self::StartsAtOnce => starts_at_once::figures(record),
             Self::Session => session::figures(record),
@@ -121,6 +125,9 @@ impl Benchmark {
             Self::LibreofficeDisk => start(&LIBREOFFICE, BedKind::Disk, 1.11, 0.84, 0.94, false),
             Self::FirefoxDisk => start(&FIREFOX, BedKind::Disk, 0.88, 0.5, 0.7, false),
             Self::Programs
+            | Self::ImagesNetwork
+            | Self::ImagesDisk
+            | Self::ImagesHdd
             | Self::StartsAtOnce
             | Self::Session
             | Self::LauncherHot
@@ -159,6 +166,9 @@ mod tests {
         for benchmark in Benchmark::all() {
             let others = [
                 Benchmark::Programs,
+                Benchmark::ImagesNetwork,
+                Benchmark::ImagesDisk,
+                Benchmark::ImagesHdd,
                 Benchmark::StartsAtOnce,
                 Benchmark::Session,
                 Benchmark::LauncherHot,

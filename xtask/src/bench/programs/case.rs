@@ -1,4 +1,4 @@
-//! One program on one disk: two plans, and one measurement of three ways to start it.
+//! One program on one disk: its plans, and one measurement of all ways to start it.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -24,16 +24,35 @@ pub(in crate::bench) struct Plans {
 
 /// Measures a program; `runs` starts of each kind.
 pub(super) fn measure(workshop: &Workshop, bed: &Bed<'_>, program: &Started, runs: u32) -> Result<Value> {
-    // The first start on this very disk does work that later ones do not.
+    warm_up(workshop, bed, program)?;
+    let plans = record_plans(workshop, bed, program)?;
+    let compare = [&plans.cached, &plans.exact].map(|plan| planned(bed, program, plan));
+    let measurement = compare_starts(workshop, bed, program, runs, &compare)?;
+    Ok(json!({"recorded": plans.recorded, "measurement": measurement}))
+}
+
+/// Starts a program once: the first start on this very disk does work that later ones do not.
+///
+/// # Errors
+/// When it does not become ready.
+pub(super) fn warm_up(workshop: &Workshop, bed: &Bed<'_>, program: &Started) -> Result<()> {
     let first = ready(program, words(["--state", "hot", "--runs", "1"]));
     let warmed = workshop.measure(&first, &[], &bed.inside(program.words))?;
     ensure!(!counted_nothing(&warmed), "it did not become ready");
-    let plans = record_plans(workshop, bed, program)?;
+    Ok(())
+}
+
+/// The plain start against others, cold and hot, in alternating order.
+pub(super) fn compare_starts(
+    workshop: &Workshop,
+    bed: &Bed<'_>,
+    program: &Started,
+    runs: u32,
+    compare: &[Vec<String>],
+) -> Result<Value> {
     let mut arguments = ready(program, words(["--state", "cold", "--state", "hot", "--runs"]));
     arguments.insert(5, runs.to_string());
-    let compare = [&plans.cached, &plans.exact].map(|plan| planned(bed, program, plan));
-    let measurement = workshop.measure(&arguments, &compare, &bed.inside(program.words))?;
-    Ok(json!({"recorded": plans.recorded, "measurement": measurement}))
+    workshop.measure(&arguments, compare, &bed.inside(program.words))
 }
 
 /// Records both plans of a program.
@@ -42,22 +61,33 @@ pub(super) fn measure(workshop: &Workshop, bed: &Bed<'_>, program: &Started, run
 /// When a recording fails.
 pub(in crate::bench) fn record_plans(workshop: &Workshop, bed: &Bed<'_>, program: &Started) -> Result<Plans> {
     let cached = format!("/var/lib/{}.prefetch", program.name);
-    let exact = format!("/var/lib/{}.exact.prefetch", program.name);
-    let record = |plan: &str, more: &[&str]| {
-        let command = ["prefetch", "record", "--json", "--force", "--output", plan, "--ready", program.ready];
-        let recording = bed.inside(&[&[COLDSTART], &command[..], more, &["--"], program.words].concat());
-        workshop.runner.json(&recording, &[0]).with_context(|| format!("cannot record {plan}"))
-    };
-    let recorded = json!({"cached": record(&cached, &[])?, "exact": record(&exact, &["--exact"])?});
-    let show = bed.inside(&[COLDSTART, "prefetch", "show", "--json", &cached]);
-    let device = workshop.runner.json(&show, &[0, 1])?["device"].take();
-    let mut plans = Plans { cached, exact, recorded };
-    plans.recorded["device"] = device;
+    let of_cached = record_plan(workshop, bed, program, &cached, &[])?;
+    let (exact, of_exact) = record_exact(workshop, bed, program)?;
+    let device = device_of(workshop, bed, &cached)?;
     bed.flush()?;
-    Ok(plans)
+    Ok(Plans { cached, exact, recorded: json!({"cached": of_cached, "exact": of_exact, "device": device}) })
 }
 
-/// The start with a plan by the small launcher.
+/// Records the plan of the used pages: its place on the bed, and what the recording said.
+pub(super) fn record_exact(workshop: &Workshop, bed: &Bed<'_>, program: &Started) -> Result<(String, Value)> {
+    let exact = format!("/var/lib/{}.exact.prefetch", program.name);
+    let recorded = record_plan(workshop, bed, program, &exact, &["--exact"])?;
+    Ok((exact, recorded))
+}
+
+fn record_plan(workshop: &Workshop, bed: &Bed<'_>, program: &Started, plan: &str, more: &[&str]) -> Result<Value> {
+    let command = ["prefetch", "record", "--json", "--force", "--output", plan, "--ready", program.ready];
+    let recording = bed.inside(&[&[COLDSTART], &command[..], more, &["--"], program.words].concat());
+    workshop.runner.json(&recording, &[0]).with_context(|| format!("cannot record {plan}"))
+}
+
+/// What the recording of a plan took the device for.
+pub(super) fn device_of(workshop: &Workshop, bed: &Bed<'_>, plan: &str) -> Result<Value> {
+    let show = bed.inside(&[COLDSTART, "prefetch", "show", "--json", plan]);
+    Ok(workshop.runner.json(&show, &[0, 1])?["device"].take())
+}
+
+/// The start with a plan or an image by the small launcher.
 pub(in crate::bench) fn planned(bed: &Bed<'_>, program: &Started, plan: &str) -> Vec<String> {
     bed.inside(&[&[SMALL_LAUNCHER, plan, "--"], program.words].concat())
 }

@@ -20,13 +20,14 @@ const EXACT: usize = 2;
 const OF_LIMIT: f64 = 1.25;
 const BESIDE_LIMIT: f64 = 0.060;
 
+/// A program on a disk.
 #[derive(Debug, Deserialize)]
-struct Case {
-    bed: String,
-    program: String,
+pub(super) struct Case {
+    pub(super) bed: String,
+    pub(super) program: String,
     /// 10^6 bytes a second; of a model only.
     bandwidth_mb: Option<f64>,
-    result: Value,
+    pub(super) result: Value,
 }
 
 /// What is told of a bed when all its programs are through.
@@ -39,7 +40,7 @@ struct OfBed {
 }
 
 pub(in crate::bench) fn figures(record: &Record) -> Result<Vec<Figure>> {
-    let cases = Vec::<Case>::deserialize(record.part("cases")?).context("`cases` holds no cases")?;
+    let cases = cases(record)?;
     let mut figures = Vec::new();
     let mut beds: Vec<(String, OfBed)> = Vec::new();
     for case in &cases {
@@ -56,29 +57,24 @@ pub(in crate::bench) fn figures(record: &Record) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
+/// The cases of a record.
+///
+/// # Errors
+/// When there are none.
+pub(super) fn cases(record: &Record) -> Result<Vec<Case>> {
+    Vec::<Case>::deserialize(record.part("cases")?).context("`cases` holds no cases")
+}
+
 impl Case {
     fn figures(&self, of_bed: &mut OfBed) -> Result<Vec<Figure>> {
-        let name = format!("{}, {}", self.program, self.bed);
-        if let Some(error) = self.result["error"].as_str() {
-            // In a cell of a table.
-            let error = error.replace(['|', '\n'], " ");
-            let what = format!("{name}: not measured: {error}");
-            return Ok(vec![Figure::new(what, Unit::Seconds, Asked::AtMost(0.0), None)]);
+        let name = self.name();
+        if let Some(figure) = self.not_measured() {
+            return Ok(vec![figure]);
         }
         let measurement = Measurement::from_json(&self.result["measurement"])?;
-        let mut figures = Vec::new();
-        let mut is_slower = false;
-        for (state, shown) in [(State::Cold, "cold"), (State::Hot, "hot")] {
-            for (command, way) in WAYS.iter().enumerate() {
-                let way = if command == EXACT { self.exact_way() } else { way };
-                let summary = measurement.summary(command, state);
-                let mut figure = Figure::of_summary(format!("{name}: {way}, {shown}"), Asked::Nothing, summary);
-                let comparison = measurement.comparison(command, state);
-                figure.ratio = comparison.and_then(|comparison| comparison.estimate());
-                is_slower |= comparison.is_some_and(|comparison| comparison.verdict == Verdict::Slower);
-                figures.push(figure);
-            }
-        }
+        let mut ways = WAYS;
+        ways[EXACT] = self.exact_way();
+        let (mut figures, is_slower) = self.of_ways(&measurement, &ways);
         of_bed.slower += usize::from(is_slower);
         let median = |command, state| measurement.summary(command, state).and_then(|summary| summary.median);
         let limit = median(PLAIN, State::Hot).map(|hot| hot.max(self.transfer().unwrap_or(0.0)));
@@ -94,8 +90,40 @@ impl Case {
         Ok(figures)
     }
 
+    /// How its rows begin.
+    pub(super) fn name(&self) -> String {
+        format!("{}, {}", self.program, self.bed)
+    }
+
+    /// The row of a case that has no measurement.
+    pub(super) fn not_measured(&self) -> Option<Figure> {
+        let error = self.result["error"].as_str()?;
+        // In a cell of a table.
+        let error = error.replace(['|', '\n'], " ");
+        let what = format!("{}: not measured: {error}", self.name());
+        Some(Figure::new(what, Unit::Seconds, Asked::AtMost(0.0), None))
+    }
+
+    /// The times of each way to start, cold and then hot, and whether one is shown to be slower than the first.
+    pub(super) fn of_ways(&self, measurement: &Measurement, ways: &[&str]) -> (Vec<Figure>, bool) {
+        let mut figures = Vec::new();
+        let mut is_slower = false;
+        for (state, shown) in [(State::Cold, "cold"), (State::Hot, "hot")] {
+            for (command, way) in ways.iter().enumerate() {
+                let summary = measurement.summary(command, state);
+                let what = format!("{}: {way}, {shown}", self.name());
+                let mut figure = Figure::of_summary(what, Asked::Nothing, summary);
+                let comparison = measurement.comparison(command, state);
+                figure.ratio = comparison.and_then(|comparison| comparison.estimate());
+                is_slower |= comparison.is_some_and(|comparison| comparison.verdict == Verdict::Slower);
+                figures.push(figure);
+            }
+        }
+        (figures, is_slower)
+    }
+
     /// `--exact` takes the cached pages where that is predicted to be faster.
-    fn exact_way(&self) -> &'static str {
+    pub(super) fn exact_way(&self) -> &'static str {
         let taken = self.result["recorded"]["exact"]["choice"]["taken"].as_str();
         if taken == Some("cached") { "exact plan (took the cached pages)" } else { "exact plan" }
     }
@@ -105,11 +133,15 @@ impl Case {
         self.result["recorded"]["exact"]["choice"]["exact"]["used_bytes"].as_f64()
     }
 
-    /// Seconds to transfer these, at the model's speed or, of a real disk, at what the recording found.
+    /// Seconds to transfer these.
     fn transfer(&self) -> Option<f64> {
+        Some(self.used()? / self.bandwidth()?)
+    }
+
+    /// Bytes a second: the model's or, of a real disk, those that the recording found.
+    pub(super) fn bandwidth(&self) -> Option<f64> {
         let found = || self.result["recorded"]["device"]["bytes_per_second"].as_f64();
-        let bandwidth = self.bandwidth_mb.map(|megabytes| megabytes * 1e6).or_else(found)?;
-        Some(self.used()? / bandwidth)
+        self.bandwidth_mb.map(|megabytes| megabytes * 1e6).or_else(found)
     }
 }
 
@@ -134,16 +166,12 @@ impl OfBed {
 mod tests {
     use super::*;
     use crate::bench::benchmark::Benchmark;
-    use crate::bench::measurement::tests::sample;
+    use crate::bench::measurement::tests::both_states;
     use serde_json::json;
 
     fn case(bed: &str, exact: &[f64]) -> Value {
-        let mut measurement = sample("cold", &[&[4.0, 4.2], &[1.5, 1.5], exact]);
-        let hot = sample("hot", &[&[0.8, 0.8], &[0.8, 0.8], &[0.8, 0.8]]);
-        for list in ["samples", "summaries", "comparisons"] {
-            let more = hot[list].as_array().unwrap().clone();
-            measurement[list].as_array_mut().unwrap().extend(more);
-        }
+        let hot: [&[f64]; 3] = [&[0.8, 0.8]; 3];
+        let measurement = both_states(&[&[4.0, 4.2], &[1.5, 1.5], exact], &hot);
         let recorded = json!({"device": {"bytes_per_second": 1_000_000_000_u64},
                               "exact": {"choice": {"exact": {"used_bytes": 250_000_000}}}});
         let bandwidth = if bed == "net" { json!(250.0) } else { Value::Null };

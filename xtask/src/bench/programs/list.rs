@@ -21,9 +21,14 @@ pub(in crate::bench) static NUMPY: Started = until_exit("python-numpy", &["pytho
 pub(in crate::bench) static CLANG: Started =
     until_exit("clang", &["clang++-14", "-std=c++17", "-c", "-o", "/tmp/a.o", "/root/a.cc"]);
 
+/// Those with certain names.
+pub(super) fn named(names: &[&str]) -> Vec<Started> {
+    all().into_iter().filter(|program| names.contains(&program.name)).collect()
+}
+
 /// All of them.
-pub(super) fn all() -> [Started; 8] {
-    [
+pub(super) fn all() -> Vec<Started> {
+    vec![
         until_exit("libreoffice", LIBREOFFICE.words),
         until_exit("firefox", FIREFOX.words),
         until_exit(
