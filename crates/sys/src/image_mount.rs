@@ -67,7 +67,7 @@ impl ImageMount {
     pub fn at(directory: &Path) -> Option<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let mount = rustix::fs::open(directory, flags, Mode::empty()).ok()?;
-        let is_erofs = fstatfs(&mount).is_ok_and(|found| i64::from(found.f_type) == EROFS_MAGIC);
+        let is_erofs = fstatfs(&mount).is_ok_and(|found| found.f_type == EROFS_MAGIC);
         is_erofs.then_some(Self { mount })
     }
 

@@ -63,7 +63,7 @@ fn gives_no_rights(entry: &Entry) -> bool {
 fn is_of_system(path: &Path) -> bool {
     let below = |directory: &&str| path.starts_with(directory);
     let is_setting = path.starts_with("/etc") && path.parent() != Some(Path::new("/etc"));
-    SYSTEM.iter().any(|directory| below(directory)) && !path.starts_with("/usr/local/etc") || is_setting
+    SYSTEM.iter().any(below) && !path.starts_with("/usr/local/etc") || is_setting
 }
 
 /// Whether a directory has more than a program in it: those of the system, and people's own.

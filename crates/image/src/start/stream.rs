@@ -122,7 +122,7 @@ impl Files {
         let open = || {
             let path = &front.index.files.get(number)?.path;
             let file = open_regular(path).ok()?;
-            fstatfs(&file).is_ok_and(|found| i64::from(found.f_type) == EROFS_MAGIC).then_some(file)
+            fstatfs(&file).is_ok_and(|found| found.f_type == EROFS_MAGIC).then_some(file)
         };
         if let Some(file) = self.0.entry(number).or_insert_with(open) {
             let _ = fadvise(file, offset, NonZeroU64::new(length), Advice::WillNeed);

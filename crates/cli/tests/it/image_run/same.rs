@@ -20,7 +20,7 @@ fn the_program_its_library_and_its_files_come_from_the_image() {
         "argv {0}\nexe {0} erofs\npart 42 {1} erofs mapped\n{2}",
         program.display(),
         library.display(),
-        scene.from_image("a")
+        scene.line_of_image("a")
     );
     // The library is found by $ORIGIN, which is the program's own directory.
     assert_eq!(said.replace("app/./lib", "app/lib"), expected);
@@ -39,7 +39,7 @@ fn a_start_differs_in_nothing_else() {
             .args(["-c", "exec 7</dev/null 9>/dev/null; exec \"$@\"", "sh"])
             .args(launcher)
             .arg(program)
-            .args(&orders);
+            .args(orders);
         let path = format!("{}:/usr/bin:/bin", scene.path("app").display());
         command.env("WORD", "a b").env("PATH", path).current_dir(scene.directory.path()).stdin(Stdio::null());
         command.output().unwrap()
