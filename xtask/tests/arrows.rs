@@ -122,6 +122,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-rewrite",
             "coldstart-pagecache",
             "coldstart-launch",
+            "coldstart-image",
             "coldstart-prefetch",
             "coldstart-measure",
             "coldstart-doctor",

@@ -20,7 +20,7 @@ const SHARED: [&str; 6] = ["/", "/root", "/tmp", "/var/tmp", "/srv", "/run"];
 const SET_ID: u32 = 0o6000;
 
 /// Leaves only pages of files that may be covered in the order, and where files were not asked for by their trees, only such files in the image: a
-/// copy of somebody's settings is of no use in it.
+/// copy of somebody's settings is of no use in it. Trees are taken at their word.
 pub(super) fn keep_coverable(order: &mut HotOrder, entries: &mut Vec<Entry>, has_trees: bool) {
     let paths: HashSet<&Path> = order.runs.iter().map(|run| &*run.path).collect();
     let programs: HashSet<PathBuf> =
@@ -28,7 +28,10 @@ pub(super) fn keep_coverable(order: &mut HotOrder, entries: &mut Vec<Entry>, has
     let homes: HashSet<&Path> =
         programs.iter().filter_map(|path| path.parent()).filter(|directory| !is_shared(directory)).collect();
     let belongs = |path: &Path| {
-        is_of_system(path) || programs.contains(path) || path.ancestors().any(|above| homes.contains(above))
+        has_trees
+            || is_of_system(path)
+            || programs.contains(path)
+            || path.ancestors().any(|above| homes.contains(above))
     };
     if !has_trees {
         entries.retain(|entry| {

@@ -49,11 +49,11 @@ fn an_original_that_has_changed_is_used_as_it_is_now() {
         scene.whole_image("x.erofs");
         assert_eq!(
             scene.said("x.erofs", &["look", &scene.share("a")]).lines().nth(1),
-            scene.started_from_image("a").lines().next()
+            scene.line_of_image("a").lines().next()
         );
         change(Path::new(&scene.share("a")));
         let said = scene.said("x.erofs", &["look", &scene.share("a"), "look", &scene.share("b")]);
-        let now = format!("{} disk other of a\n{}", scene.share("a"), scene.started_from_image("b"));
+        let now = format!("{} disk other of a\n{}", scene.share("a"), scene.line_of_image("b"));
         assert!(said.ends_with(&now), "{how}: {said}");
         let told = scene.told("x.erofs");
         assert!(told.contains(&format!("`{}` has changed since", scene.share("a"))), "{how}: {told}");
@@ -103,13 +103,13 @@ fn a_running_program_sees_what_others_replace_remove_and_add() {
     scene.whole_image("x.erofs");
     let mut program = scene.wait("x.erofs");
     let (a, b, c) = (scene.share("a"), scene.share("b"), scene.share("c"));
-    assert_eq!(program.ask(&format!("look {a}")), scene.started_from_image("a"));
+    assert_eq!(program.ask(&format!("look {a}")), scene.line_of_image("a"));
     replace(Path::new(&a));
     fs::remove_file(&b).unwrap();
     fs::write(scene.share("new"), "new\n").unwrap();
     assert_eq!(program.ask(&format!("look {a}")), format!("{a} disk other of a\n"));
     assert_eq!(program.ask(&format!("look {b}")), format!("{b}: No such file or directory\n"));
-    assert_eq!(program.ask(&format!("look {c}")), scene.started_from_image("c"));
+    assert_eq!(program.ask(&format!("look {c}")), scene.line_of_image("c"));
     let new = scene.share("new");
     assert_eq!(program.ask(&format!("look {new}")), format!("{new} disk new\n"));
     assert_eq!(program.end(), Some(0));

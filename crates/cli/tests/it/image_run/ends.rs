@@ -30,7 +30,7 @@ impl OwnDisk {
     }
 
     #[track_caller]
-    fn frees(mut self) {
+    fn expect_free(mut self) {
         assert_eq!(mounts_below(&self.place), [self.place.as_path()]);
         let image = self.place.join("x.erofs");
         assert_eq!(succeed(Command::new("losetup").arg("-j").arg(image)), "");
@@ -46,14 +46,14 @@ fn nothing_stays_of_a_program_that_ends_or_is_killed() {
     let Some(disk) = OwnDisk::new(&scene) else { return };
     scene.whole_image("disk/x.erofs");
     let mut program = scene.wait("disk/x.erofs");
-    assert_eq!(program.ask(&format!("look {}", scene.share("a"))), scene.started_from_image("a"));
+    assert_eq!(program.ask(&format!("look {}", scene.share("a"))), scene.line_of_image("a"));
     assert_eq!(mounts_below(scene.directory.path()), [disk.place.as_path()]);
     let unmounted = Command::new("umount").arg(&disk.place).stderr(Stdio::null()).status().unwrap();
     assert!(!unmounted.success(), "the program does not use its image");
     assert_eq!(program.end(), Some(0));
     let killed = scene.wait("disk/x.erofs");
     drop(killed);
-    disk.frees();
+    disk.expect_free();
 }
 
 #[test]
@@ -68,5 +68,5 @@ fn nothing_stays_of_a_launcher_that_is_killed_at_any_moment() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    disk.frees();
+    disk.expect_free();
 }

@@ -77,7 +77,7 @@ impl Scene {
     }
 
     /// What the program says of a file of its own that comes from the image.
-    fn started_from_image(&self, name: &str) -> String {
+    fn line_of_image(&self, name: &str) -> String {
         format!("{} erofs words of {name}\n", self.share(name))
     }
 

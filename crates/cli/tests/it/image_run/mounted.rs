@@ -82,7 +82,7 @@ fn a_user_starts_without_the_image_unless_root_has_mounted_it() {
     let output = start();
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(7), ""));
     let program = scene.path("app/program");
-    let expected = format!("user 65534 65534\nexe {} erofs\n{}", program.display(), scene.started_from_image("a"));
+    let expected = format!("user 65534 65534\nexe {} erofs\n{}", program.display(), scene.line_of_image("a"));
     assert!(text(&output.stdout).ends_with(&expected), "{}", text(&output.stdout));
     // What has changed since is theirs as well.
     fs::write(scene.share("a"), "changed\n").unwrap();
@@ -126,7 +126,7 @@ fn a_mounted_image_is_used_and_unmounted_when_its_file_is_gone() {
     let Some(scene) = Scene::new() else { return };
     scene.whole_image("x.erofs");
     let mounted = ForEverybody::new(&scene);
-    assert!(scene.said("x.erofs", &["look", &scene.share("a")]).ends_with(&scene.started_from_image("a")));
+    assert!(scene.said("x.erofs", &["look", &scene.share("a")]).ends_with(&scene.line_of_image("a")));
     fs::remove_file(scene.path("x.erofs")).unwrap();
     let output = scene.command(&["umount", "x.erofs"], &[]).output().unwrap();
     let said = text(&output.stderr);
@@ -149,11 +149,11 @@ fn a_program_goes_on_when_its_image_is_unmounted() {
     succeeded(&scene.command(&["umount", "x.erofs"], &[]).output().unwrap());
     assert!(mounts_below(&mounted.0).is_empty());
     for mut program in programs {
-        assert_eq!(program.ask(&format!("look {}", scene.share("b"))), scene.started_from_image("b"));
+        assert_eq!(program.ask(&format!("look {}", scene.share("b"))), scene.line_of_image("b"));
         assert_eq!(program.end(), Some(0));
     }
     // The next start mounts it for itself.
-    assert!(scene.said("x.erofs", &["look", &scene.share("a")]).ends_with(&scene.started_from_image("a")));
+    assert!(scene.said("x.erofs", &["look", &scene.share("a")]).ends_with(&scene.line_of_image("a")));
 }
 
 #[test]

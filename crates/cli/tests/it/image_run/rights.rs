@@ -42,7 +42,7 @@ fn a_set_user_id_program_keeps_its_rights() {
         chown(&program, Some(NOBODY), None).unwrap();
         fs::set_permissions(&program, Permissions::from_mode(0o4755)).unwrap();
     };
-    let expected = format!("user 0 {NOBODY}\nexe {program} disk\n{}", scene.started_from_image("a"));
+    let expected = format!("user 0 {NOBODY}\nexe {program} disk\n{}", scene.line_of_image("a"));
     // After the image was made, and before.
     make(&scene, &program);
     assert!(said(&scene, &program).contains(&format!("user 0 0\nexe {program} erofs\n")));
@@ -62,7 +62,7 @@ fn a_program_with_capabilities_keeps_them() {
     if let Err(error) = give() {
         return skip(&format!("/var/tmp keeps no capabilities: {error}"));
     }
-    let expected = format!("exe {program} disk\n{}", scene.started_from_image("a"));
+    let expected = format!("exe {program} disk\n{}", scene.line_of_image("a"));
     assert!(said(&scene, &program).ends_with(&expected));
     make(&scene, &program);
     assert!(said(&scene, &program).ends_with(&expected));
@@ -79,7 +79,7 @@ fn settings_in_a_home_are_the_programs_own() {
     let mut made = scene.command(&["make", "--as-is", "-o", "x.erofs"], &["look", settings, "look", &a]);
     assert!(made.env("HOME", scene.path("home")).output().unwrap().status.success());
     let said = scene.said("x.erofs", &["write", settings, "look", &a, "remove", settings]);
-    let expected = format!("{settings} written\n{}{settings} removed\n", scene.started_from_image("a"));
+    let expected = format!("{settings} written\n{}{settings} removed\n", scene.line_of_image("a"));
     assert!(said.ends_with(&expected), "{said}");
 }
 
@@ -90,7 +90,8 @@ fn a_file_with_two_names_stays_one_file() {
     fs::hard_link(&a, &other).unwrap();
     scene.image("x.erofs", &["look", &a, "look", &b, "look", &other]);
     let said = scene.said("x.erofs", &["write", &other, "look", &a, "look", &b, "look", &other]);
-    let expected = format!("{other} written\n{a} disk words of a\n{}{other} disk words of a\n", scene.started_from_image("b"));
+    let expected =
+        format!("{other} written\n{a} disk words of a\n{}{other} disk words of a\n", scene.line_of_image("b"));
     assert!(said.ends_with(&expected), "{said}");
     assert_eq!(fs::read_to_string(Path::new(&a)).unwrap(), "words of a\nmore\n");
 }

@@ -20,7 +20,7 @@ fn the_program_its_library_and_its_files_come_from_the_image() {
         "argv {0}\nexe {0} erofs\npart 42 {1} erofs mapped\n{2}",
         program.display(),
         library.display(),
-        scene.started_from_image("a")
+        scene.line_of_image("a")
     );
     // The library is found by $ORIGIN, which is the program's own directory.
     assert_eq!(said.replace("app/./lib", "app/lib"), expected);

@@ -26,11 +26,11 @@ fn two_programs_share_an_image() {
     assert!(pages(0) > 0 && pages(1) > 0, "{shown}");
     assert!(shown["hot_pages"].as_u64().unwrap() > pages(0).max(pages(1)), "{shown}");
     for name in ["a", "b"] {
-        assert!(scene.said("x.erofs", &["look", &scene.share(name)]).ends_with(&scene.started_from_image(name)));
+        assert!(scene.said("x.erofs", &["look", &scene.share(name)]).ends_with(&scene.line_of_image(name)));
     }
     // Another start of the program may use all of it.
     let said = scene.said("x.erofs", &["exe", "", "look", &scene.share("b"), "look", &scene.share("a")]);
-    assert!(said.ends_with(&format!("erofs\n{}{}", scene.started_from_image("b"), scene.started_from_image("a"))), "{said}");
+    assert!(said.ends_with(&format!("erofs\n{}{}", scene.line_of_image("b"), scene.line_of_image("a"))), "{said}");
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn twenty_starts_at_once_do_not_meet() {
     scene.whole_image("x.erofs");
     let mut programs: Vec<Waiting> = (0..20).map(|_| scene.wait("x.erofs")).collect();
     for program in &mut programs {
-        assert_eq!(program.ask(&format!("look {}", scene.share("c"))), scene.started_from_image("c"));
+        assert_eq!(program.ask(&format!("look {}", scene.share("c"))), scene.line_of_image("c"));
     }
     for program in programs {
         assert_eq!(program.end(), Some(0));
@@ -53,7 +53,7 @@ fn twenty_starts_at_once_do_not_meet() {
     for start in starts {
         let output = start.wait_with_output().unwrap();
         assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
-        assert!(text(&output.stdout).ends_with(&scene.started_from_image("a")), "{}", text(&output.stdout));
+        assert!(text(&output.stdout).ends_with(&scene.line_of_image("a")), "{}", text(&output.stdout));
     }
 }
 
@@ -72,7 +72,7 @@ fn a_compressed_image_starts_programs_as_well() {
         return coldstart_testing::skip(&format!("this kernel mounts no image with zstd: {complained}"));
     }
     assert_eq!(complained, "");
-    assert!(said.ends_with(&scene.started_from_image("a")) && !said.contains(" disk"), "{said}");
+    assert!(said.ends_with(&scene.line_of_image("a")) && !said.contains(" disk"), "{said}");
 }
 
 /// A root with the files that the program and coldstart need, and nothing else.
@@ -122,7 +122,7 @@ fn in_a_chroot_the_files_there_count() {
     assert!(said.ends_with(&format!("{a} disk words of a\n")), "{said}");
     inside(&["make", "--as-is", "-o", "/inside.erofs"]);
     let said = inside(&["run", "/inside.erofs"]);
-    assert!(said.ends_with(&scene.started_from_image("a")) && said.contains("libpart.so erofs mapped\n"), "{said}");
+    assert!(said.ends_with(&scene.line_of_image("a")) && said.contains("libpart.so erofs mapped\n"), "{said}");
     assert_eq!(super::mounts_below(&root), [root.join("proc")]);
 }
 
@@ -151,9 +151,9 @@ fn an_image_of_a_root_serves_in_that_root_and_gives_no_rights() {
         assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
         text(&output.stdout)
     };
-    assert!(said().ends_with(&format!("exe {program} erofs\n{}", scene.started_from_image("a"))), "{}", said());
+    assert!(said().ends_with(&format!("exe {program} erofs\n{}", scene.line_of_image("a"))), "{}", said());
     // Its size and time are those of before.
     if rustix::fs::setxattr(copy, "security.capability", &CAPABILITY, rustix::fs::XattrFlags::empty()).is_ok() {
-        assert!(said().ends_with(&format!("exe {program} disk\n{}", scene.started_from_image("a"))), "{}", said());
+        assert!(said().ends_with(&format!("exe {program} disk\n{}", scene.line_of_image("a"))), "{}", said());
     }
 }

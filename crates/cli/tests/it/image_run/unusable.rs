@@ -100,7 +100,7 @@ fn an_image_that_others_may_change_is_not_used() {
     starts_without(&scene, "open/x.erofs", "others may write to the directory");
     starts_without(&scene, "group/x.erofs", "others may write to the directory");
     // Nobody else may rename what is in it.
-    assert!(scene.said("sticky/x.erofs", &["look", &scene.share("a")]).ends_with(&scene.started_from_image("a")));
+    assert!(scene.said("sticky/x.erofs", &["look", &scene.share("a")]).ends_with(&scene.line_of_image("a")));
     // By a link, it is the directories of its target that count.
     std::os::unix::fs::symlink(scene.path("open/x.erofs"), scene.path("link")).unwrap();
     starts_without(&scene, "link", "others may write to the directory");
