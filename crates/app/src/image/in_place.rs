@@ -53,7 +53,9 @@ pub(super) fn keep_coverable(order: &mut HotOrder, entries: &mut Vec<Entry>, has
         .filter(|entry| gives_no_rights(entry) && !linked.contains(entry.path.as_path()) && belongs(&entry.path))
         .map(|entry| entry.path.as_path())
         .collect();
-    order.runs.retain(|run| allowed.contains(&*run.path));
+    // What lies outside the trees is reported by the plan.
+    let present: HashSet<&Path> = entries.iter().map(|entry| entry.path.as_path()).collect();
+    order.runs.retain(|run| allowed.contains(&*run.path) || has_trees && !present.contains(&*run.path));
 }
 
 /// Files with rights of their own keep them only as originals: the image's mount gives none.
