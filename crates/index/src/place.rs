@@ -5,6 +5,7 @@
 //! more once it has been recorded. A program that has the old content open reads on from the removed files, or finds none and goes on
 //! without.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -217,11 +218,24 @@ fn remove_leftovers(target: &Path) {
         if !entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
-        let Ok(making) = File::open(entry.path().join(MAKING)) else { continue };
+        let Ok(making) = File::open(entry.path().join(MAKING)) else {
+            // Killed before it had made that file: nothing is in it.
+            if maker_is_gone(&entry.file_name()) {
+                let _ = fs::remove_dir(entry.path());
+            }
+            continue;
+        };
         if flock(&making, FlockOperation::NonBlockingLockExclusive).is_ok() {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+}
+
+/// Whether the process in the name of staged content has ended.
+fn maker_is_gone(name: &OsStr) -> bool {
+    let number = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('.').next()?.parse().ok());
+    let process = number.and_then(rustix::process::Pid::from_raw);
+    process.is_some_and(|process| rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH))
 }
 
 /// Waits until all below a directory is on the disk; tells a disk that is full only now.
@@ -300,6 +314,8 @@ mod tests {
         let left = target.join(".making-99.0");
         fs::create_dir_all(&left).unwrap();
         fs::write(left.join(MAKING), "").unwrap();
+        // Killed at once. No process has such a number (`PID_MAX_LIMIT`, include/linux/threads.h).
+        fs::create_dir_all(target.join(".making-5000000.0")).unwrap();
         let other = IndexPlace::begin(&target).unwrap();
         let second = IndexPlace::begin(&target).unwrap();
         assert!(other.directory().exists() && other.directory() != second.directory(), "one in use stays");
