@@ -15,6 +15,7 @@ use coldstart_output::flush_directory;
 use coldstart_profile::printable;
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use thiserror::Error;
 
 use crate::manifest::{MANIFEST, Manifest, ManifestError};
@@ -194,8 +195,9 @@ fn is_ours(target: &Path) -> io::Result<bool> {
     };
     for entry in entries {
         let name = entry?.file_name();
-        let is_staged =
-            name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) && target.join(&name).join(MAKING).exists();
+        let staged = target.join(&name);
+        let is_staged = name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
+            && (staged.join(MAKING).exists() || maker(&name).is_some() && is_empty(&staged));
         // Also one that is damaged, or of another release.
         let is_other = || matches!(Manifest::read(target), Err(ManifestError::NotAnIndex | ManifestError::Io(_)));
         let is_current = || name == CURRENT && !is_other();
@@ -231,11 +233,17 @@ fn remove_leftovers(target: &Path) {
     }
 }
 
-/// Whether the process in the name of staged content has ended.
+/// The process in the name of staged content.
+fn maker(name: &OsStr) -> Option<Pid> {
+    name.to_str()?.strip_prefix(PREFIX)?.split('.').next()?.parse().ok().and_then(Pid::from_raw)
+}
+
 fn maker_is_gone(name: &OsStr) -> bool {
-    let number = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('.').next()?.parse().ok());
-    let process = number.and_then(rustix::process::Pid::from_raw);
-    process.is_some_and(|process| rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH))
+    maker(name).is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH))
+}
+
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Waits until all below a directory is on the disk; tells a disk that is full only now.
