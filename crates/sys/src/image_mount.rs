@@ -33,9 +33,8 @@ pub struct ImageMount {
 
 /// A mount attached to a directory, which is what it was when this is dropped. Files that were laid over others stay there.
 #[derive(Debug)]
-pub struct Attached<'mount> {
+pub struct Attached {
     directory: PathBuf,
-    mount: &'mount ImageMount,
 }
 
 impl ImageMount {
@@ -95,9 +94,9 @@ impl ImageMount {
     ///
     /// # Errors
     /// The system's error.
-    pub fn attach(&self, directory: &Path) -> io::Result<Attached<'_>> {
+    pub fn attach(&self, directory: &Path) -> io::Result<Attached> {
         self.attach_for_good(directory)?;
-        Ok(Attached { directory: directory.to_owned(), mount: self })
+        Ok(Attached { directory: directory.to_owned() })
     }
 
     /// Attaches it to a directory, until it is unmounted there.
@@ -121,20 +120,7 @@ impl ImageMount {
     }
 }
 
-impl AsFd for ImageMount {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.mount.as_fd()
-    }
-}
-
-impl Attached<'_> {
-    /// The mount.
-    pub fn mount(&self) -> &ImageMount {
-        self.mount
-    }
-}
-
-impl Drop for Attached<'_> {
+impl Drop for Attached {
     fn drop(&mut self) {
         let _ = unmount(&self.directory, UnmountFlags::DETACH);
     }

@@ -2,11 +2,11 @@
 //! memory for the next.
 
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use coldstart_image::start::{Front, MOUNTS, check_trust, mount_point};
+use coldstart_image::start::{Front, MOUNTS, check_trust, is_roots_directory, mount_point};
 use coldstart_profile::{JsonPath, printable};
 use coldstart_sys::image_mount::{ImageMount, unmount_directory};
 use coldstart_sys::named_file::open_regular;
@@ -90,8 +90,7 @@ fn root_only() -> Result<(), AppError> {
 fn make_directories(directory: &Path) -> std::io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o755).create(directory)?;
     for above in directory.ancestors().take_while(|above| above.starts_with("/run/coldstart")) {
-        let found = above.symlink_metadata()?;
-        if found.uid() != 0 || found.mode() & 0o022 != 0 || !found.is_dir() {
+        if !is_roots_directory(above) {
             let problem = format!("others may write to `{}`", above.display());
             return Err(std::io::Error::new(std::io::ErrorKind::PermissionDenied, problem));
         }

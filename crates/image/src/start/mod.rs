@@ -28,9 +28,10 @@ use coldstart_sys::named_file::open_regular;
 
 use front::is_start_image_begin;
 pub use front::{Front, FrontError, uuid_text};
-pub use place::{Left, Placed, take_place, take_place_of_own};
-pub use stream::stream;
-pub use trust::{Distrust, check as check_trust};
+use place::take_place;
+pub use place::{Left, Placed, take_place_of_own};
+use stream::stream;
+pub use trust::{Distrust, check as check_trust, is_roots_directory};
 
 /// Where root mounts images for everybody: a directory for each, named by its UUID.
 pub const MOUNTS: &str = "/run/coldstart/images";
@@ -86,7 +87,7 @@ pub fn start_from(path: &Path, program: &[OsString]) -> Result<Placed, StartErro
     let seeks = begin.elapsed() > SEEK;
     let programs = front.programs_of(program);
     let mut reads = false;
-    let placed = place::take_place_with(path, &image, &front, &mut || {
+    let placed = take_place(path, &image, &front, &mut || {
         if !seeks {
             reads = read_beside(&image, &front, programs).is_ok();
         }

@@ -58,16 +58,12 @@ impl Left {
 }
 
 /// Puts the hot files of an image into the place of their originals, for the calling thread and what it starts from now on. An image that root has
-/// mounted for everybody is used; otherwise it is mounted for this purpose.
+/// mounted for everybody is used; otherwise it is mounted for this purpose. `separated` is called as soon as the thread has its namespace: before anything is
+/// looked at, and while there is no other thread.
 ///
 /// # Errors
 /// [`StartError`]: nothing is covered then.
-pub fn take_place(path: &Path, image: &File, front: &Front) -> Result<Placed, StartError> {
-    take_place_with(path, image, front, &mut || {})
-}
-
-/// As [`take_place`]. `separated` is called as soon as the thread has its namespace: before anything is looked at, and while there is no other thread.
-pub(super) fn take_place_with(
+pub(super) fn take_place(
     path: &Path,
     image: &File,
     front: &Front,
@@ -88,7 +84,7 @@ pub(super) fn take_place_with(
     place(image, front, is_mounted.then_some(&point), separated)
 }
 
-/// As [`take_place`], for an image that this process has just written, wherever it lies: it is mounted for this purpose.
+/// Puts the hot files into place, for an image that this process has just written, wherever it lies: it is mounted for this purpose.
 ///
 /// # Errors
 /// As [`take_place`].
@@ -117,16 +113,13 @@ fn place(
     };
     let spare = SPARE.iter().map(Path::new).find(|path| path.is_dir());
     let spare = spare.ok_or_else(|| StartError::Mount("there is no directory to attach it to".to_owned()))?;
-    let attached = covers.attach(spare).map_err(|error| StartError::Mount(error.to_string()))?;
-    Ok(cover(attached.mount(), &front.index.files, &originals))
+    let _attached = covers.attach(spare).map_err(|error| StartError::Mount(error.to_string()))?;
+    Ok(cover(&covers, &front.index.files, &originals))
 }
 
 /// Whether root has mounted an image there. Only root can write to the directories on the way.
 fn is_usable(point: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let is_roots =
-        |path: &Path| path.symlink_metadata().is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0);
-    point.ancestors().skip(1).all(is_roots) && ImageMount::at(point).is_some()
+    point.ancestors().skip(1).all(trust::is_roots_directory) && ImageMount::at(point).is_some()
 }
 
 /// Opens each original and compares it with what was copied.

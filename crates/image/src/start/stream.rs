@@ -25,7 +25,7 @@ const LONGEST_COVERING: Duration = Duration::from_millis(500);
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Reads what the given programs need, until `cancelled` is true. The calling process must be in the program's mount namespace.
-pub fn stream(image: &File, front: &Front, programs: u64, cancelled: &dyn Fn() -> bool) {
+pub(super) fn stream(image: &File, front: &Front, programs: u64, cancelled: &dyn Fn() -> bool) {
     let requests = requests(front, programs);
     let mut files = Files::default();
     let mut runs = Runs::new(front, programs);

@@ -79,6 +79,13 @@ pub fn check(path: &Path, image: &File) -> Result<(), Distrust> {
     Ok(())
 }
 
+/// Whether a directory belongs to root, and nobody else may write to it. A link to one does not count.
+pub fn is_roots_directory(path: &Path) -> bool {
+    let is_roots =
+        |found: std::fs::Metadata| found.is_dir() && found.uid() == 0 && found.mode() & WRITABLE_BY_OTHERS == 0;
+    path.symlink_metadata().is_ok_and(is_roots)
+}
+
 fn one(path: &Path, is_image: bool, owner: u32, writable: u32) -> Result<(), Distrust> {
     if owner != 0 {
         return Err(Distrust::Owner { path: path.to_owned(), is_image, owner });
