@@ -64,7 +64,7 @@ impl Completing<'_> {
         }
     }
 
-    /// Writes it once, to a file that nobody else sees. Dropping that makes room for the next one.
+    /// Writes it once, to a staged file. Dropping that frees its room for the next round.
     fn once(&self, plan: &Plan) -> Result<(StagedFile, Written), AppError> {
         self.observer.begin_bytes(plan.content_bytes());
         let mut progress = |bytes| {

@@ -1,5 +1,6 @@
 //! `index`: make, use, check and show indexes of module directories.
 
+mod answer;
 mod check;
 mod compare;
 mod env;
@@ -16,7 +17,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use coldstart_index::{CURRENT, LanguageIndex, Manifest, Variable};
+use coldstart_index::providers::Providers;
+use coldstart_index::{CURRENT, Language, LanguageIndex, Manifest, Variable};
 use coldstart_profile::printable;
 
 use crate::error::{AppError, HintExt};
@@ -35,13 +37,41 @@ fn open(index: &Path) -> Result<(PathBuf, Manifest), AppError> {
     Ok((absolute.join(CURRENT), manifest))
 }
 
+/// Notes which directories are left to an interpreter, and why.
+fn note_unknown<'a>(unknown: impl Iterator<Item = (&'a Path, &'a str)>, language: Language, notes: &mut Vec<String>) {
+    notes.extend(
+        unknown.map(|(path, reason)| format!("`{}` is left to {}: {reason}", printable(path), language.name())),
+    );
+}
+
+/// What an index has for a language without a pack of code.
+fn of_providers(
+    language: Language,
+    interpreter: PathBuf,
+    version: String,
+    missing: u64,
+    providers: &Providers,
+) -> LanguageIndex {
+    LanguageIndex {
+        language,
+        interpreter,
+        version,
+        modules: providers.name_count() as u64,
+        missing,
+        guards: providers.guards().to_vec(),
+        sources: Vec::new(),
+        pack_bytes: 0,
+        read_ahead: providers.files.iter().map(|file| file.as_os_str().as_encoded_bytes().to_vec()).collect(),
+    }
+}
+
 /// The variables of an index's languages, with its content in a directory.
 fn variables(content: &Path, languages: &[LanguageIndex]) -> Result<Vec<Variable>, AppError> {
     let of_each: Result<Vec<_>, _> = languages.iter().map(|part| variables_of(content, part.language)).collect();
     Ok(of_each?.into_iter().flatten().collect())
 }
 
-fn variables_of(content: &Path, language: coldstart_index::Language) -> Result<Vec<Variable>, AppError> {
+fn variables_of(content: &Path, language: Language) -> Result<Vec<Variable>, AppError> {
     Variable::of(language, content)
         .map_err(|character| {
             anyhow!(

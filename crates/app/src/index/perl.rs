@@ -1,12 +1,10 @@
 //! Perl's part of an index.
 
-use std::os::unix::ffi::OsStrExt;
-
 use coldstart_index::log::Event;
 use coldstart_index::perl::{HOOK, PerlIndex, files};
 use coldstart_index::{IndexPlace, Language, LanguageIndex};
-use coldstart_profile::printable;
 
+use super::{note_unknown, of_providers};
 use crate::error::AppError;
 
 /// Writes what a recorded start needs.
@@ -24,19 +22,9 @@ pub(super) fn fill(
     notes: &mut Vec<String>,
 ) -> Result<Option<LanguageIndex>, AppError> {
     let Some(index) = PerlIndex::new(events) else { return Ok(None) };
-    for (path, reason) in &index.providers.unknown {
-        notes.push(format!("`{}` is left to Perl: {reason}", printable(path)));
-    }
+    let unknown = index.providers.unknown.iter().map(|(path, reason)| (path.as_path(), reason.as_str()));
+    note_unknown(unknown, Language::Perl, notes);
     place.write(files::INDEX, &index.encode())?;
-    Ok(Some(LanguageIndex {
-        language: Language::Perl,
-        interpreter: index.executable,
-        version: index.version,
-        modules: index.providers.name_count() as u64,
-        missing: index.missing,
-        guards: index.providers.guards().to_vec(),
-        sources: Vec::new(),
-        pack_bytes: 0,
-        read_ahead: index.providers.files.iter().map(|file| file.as_os_str().as_bytes().to_vec()).collect(),
-    }))
+    let (interpreter, version) = (index.executable, index.version);
+    Ok(Some(of_providers(Language::Perl, interpreter, version, index.missing, &index.providers)))
 }

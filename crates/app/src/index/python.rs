@@ -6,14 +6,15 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use coldstart_index::log::Event;
 use coldstart_index::python::{ENCODINGS, HOOK, PACK, PythonIndex, files};
 use coldstart_index::{IndexPlace, Language, LanguageIndex};
-use coldstart_launch::{CommandLine, LaunchOptions, Output, launch};
-use coldstart_profile::printable;
+use coldstart_launch::LaunchOptions;
 
-use crate::error::{AppError, HintExt};
+use super::answer::Compiler;
+use super::note_unknown;
+use crate::error::AppError;
 
 /// Beside `encodings`, only while a start is recorded.
 const HOOK_SOURCE: &str = "python/hook.py";
@@ -39,9 +40,7 @@ pub(super) fn fill(
     notes: &mut Vec<String>,
 ) -> Result<Option<LanguageIndex>, AppError> {
     let Some(index) = PythonIndex::new(events) else { return Ok(None) };
-    for (path, reason) in index.directories().unknown() {
-        notes.push(format!("`{}` is left to Python: {reason}", printable(path)));
-    }
+    note_unknown(index.directories().unknown(), Language::Python, notes);
     // Pack and index belong together: an index that meets another pack does not use it.
     let identity = unique()?;
     // The recorded start compiled it for its own place.
@@ -92,21 +91,12 @@ fn compile(directory: &Path, index: &PythonIndex, options: &LaunchOptions) -> Re
     let degree = usize::try_from(index.optimize()).unwrap_or(0).min(2);
     arguments.extend(std::iter::repeat_n(OsString::from("-O"), degree));
     arguments.extend([PACK_SCRIPT, PACK_LIST, files::PACK, HOOK_SOURCE, files::HOOK, files::ENCODINGS].map(path));
-    let command = CommandLine::new(index.executable(), arguments);
-    let answer = directory.join(PACK_ANSWER);
-    let options = LaunchOptions {
-        output: Output::File(answer.clone()),
-        time_limit: options.time_limit,
-        grace: options.grace,
-        interrupt: options.interrupt.clone(),
-        ..LaunchOptions::default()
+    let compiler = Compiler {
+        language: Language::Python,
+        interpreter: index.executable().to_owned(),
+        arguments,
+        answer: directory.join(PACK_ANSWER),
+        oldest: "3.9 or later",
     };
-    let launched = launch(&command, &options, None, &mut || {})?;
-    let printed = String::from_utf8_lossy(&fs::read(&answer).context("cannot read Python's answer")?).into_owned();
-    if launched.succeeded() {
-        return Ok(printed);
-    }
-    let last = printed.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it printed nothing").to_owned();
-    Err(anyhow!("`{}` cannot compile the index: it {}: {last}", printable(index.executable()), launched.end))
-        .hint(|| "is there room on the file system of the index? An index needs Python 3.9 or later")
+    compiler.run(options)
 }
