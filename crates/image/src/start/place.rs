@@ -87,7 +87,7 @@ pub(super) fn take_place(
 /// Puts the hot files into place, for an image that this process has just written, wherever it lies: it is mounted for this purpose.
 ///
 /// # Errors
-/// As [`take_place`].
+/// [`StartError`]: nothing is covered then.
 pub fn take_place_of_own(image: &File, front: &Front) -> Result<Placed, StartError> {
     place(image, front, None, &mut || {})
 }
