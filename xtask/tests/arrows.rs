@@ -64,7 +64,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-sys", "coldstart-profile"]),
-    ("coldstart-image", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output"]),
+    (
+        "coldstart-image",
+        &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output", "coldstart-prefetch"],
+    ),
     ("coldstart-oci", &["coldstart-profile", "coldstart-output", "coldstart-image"]),
     ("coldstart-index", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output"]),
     ("coldstart-install", &["coldstart-profile", "coldstart-output"]),

@@ -50,6 +50,8 @@ impl FirstTouches {
 pub struct HotOrder {
     /// Programs that the order was made for; the bits of [`HotRun::programs`] count them.
     pub programs: Vec<OsString>,
+    /// For each program a prefetch plan of what its starts read outside the image; empty or missing where nothing is known.
+    pub outside: Vec<Vec<u8>>,
     /// Runs of pages. No page is in two of them.
     pub runs: Vec<HotRun>,
 }
@@ -121,7 +123,11 @@ pub fn hot_order(starts: &[FirstTouches]) -> Option<HotOrder> {
     });
     sort_windows(&mut pages);
     let shared: Vec<Arc<Path>> = paths.iter().map(|path| Arc::from(*path)).collect();
-    Some(HotOrder { programs: programs.into_iter().cloned().collect(), runs: runs(&pages, &shared) })
+    Some(HotOrder {
+        programs: programs.into_iter().cloned().collect(),
+        runs: runs(&pages, &shared),
+        ..HotOrder::default()
+    })
 }
 
 /// The pages of one program's starts by earliest need.

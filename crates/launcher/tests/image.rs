@@ -9,19 +9,23 @@ mod one_file;
 
 use std::fs::{self, File, Permissions};
 use std::ops::ControlFlow;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use coldstart_image::tree::Collector;
 use coldstart_image::{HotOrder, HotRun, Plan, write_image};
-use coldstart_profile::PageRange;
+use coldstart_profile::plan::{PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
+use coldstart_profile::{FileIdentity, PageRange};
 use coldstart_testing::{as_unprivileged, copy_program, eventually, is_root, skip};
 use one_file::{make_cold, resident, write_pages};
 use tempfile::TempDir;
 
 const PAGES: u64 = 600;
+/// Of a file that is not in the image.
+const BESIDE: u64 = 40;
 /// EROFS, as `stat -f -c %t` prints it.
 const EROFS: &str = "e0f5e1e2\n";
 const WITHOUT: &str = "coldstart: started without the image: ";
@@ -47,7 +51,10 @@ impl Scene {
         let mut collector = Collector::new(Path::new("/")).unwrap();
         collector.add_tree(&scene.path("app")).unwrap();
         let (entries, trees) = collector.finish();
-        let plan = Plan::new(entries, trees, &HotOrder { programs: vec!["stat".into()], runs }).unwrap();
+        write_pages(&scene.path("beside"), BESIDE);
+        let outside = vec![plan_of(&scene.path("beside"))];
+        let order = HotOrder { programs: vec!["stat".into()], outside, runs };
+        let plan = Plan::new(entries, trees, &order).unwrap();
         let image = File::create_new(scene.path("x.erofs")).unwrap();
         write_image(&image, &plan, &mut |_| ControlFlow::Continue(())).unwrap();
         let said = said(&scene.start("x.erofs", "app/a"));
@@ -69,6 +76,36 @@ impl Scene {
     fn stat(&self, mut launcher: Command, image: &str, file: &str) -> Output {
         launcher.arg(self.path(image)).args(["--", "stat", "-f", "-c", "%t"]).arg(self.path(file)).output().unwrap()
     }
+}
+
+/// A plan that reads a file.
+fn plan_of(path: &Path) -> Vec<u8> {
+    let found = fs::metadata(path).unwrap();
+    let modified = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
+    let identity = FileIdentity { size: found.len(), modified: modified.try_into().unwrap() };
+    let plan = PrefetchPlan {
+        summary: PlanSummary {
+            recorded_at: 0,
+            recorded_start: Duration::ZERO,
+            hot_start: Duration::ZERO,
+            windows_before_start: u32::MAX,
+            threads: 2,
+            chunk_pages: 16,
+            device: PlannedDevice { latency: Duration::ZERO, bandwidth: 1, parallel: 2, seeks: false },
+            predicted_replay: Duration::ZERO,
+            predicted_start: Duration::ZERO,
+        },
+        command: Vec::new(),
+        targets: vec![Target { path: path.to_owned(), kind: TargetKind::File(identity) }],
+        steps: vec![Step {
+            target: 0,
+            window: 0,
+            pages: PageRange::new(0, BESIDE),
+            first_use: Duration::ZERO,
+            physical: None,
+        }],
+    };
+    plan.to_bytes().unwrap()
 }
 
 fn said(output: &Output) -> String {
@@ -101,15 +138,18 @@ fn the_hot_range_is_read_beside_the_program() {
         return skip("needs fincore");
     }
     // The process beside an earlier program may still read when that has ended.
+    let beside = scene.path("beside");
     eventually("a cold image", || {
         make_cold(&image);
-        resident(&image).unwrap() < PAGES
+        make_cold(&beside);
+        resident(&image).unwrap() < PAGES && resident(&beside).unwrap() == 0
     });
     let mut launcher = Command::new(env!("CARGO_BIN_EXE_coldstart-run"));
     // It names no file of the image.
     launcher.arg(&image).args(["--", "cat"]).stdin(Stdio::piped()).stdout(Stdio::null());
     let mut program = launcher.spawn().unwrap();
     eventually("the hot range in memory", || resident(&image).unwrap() >= 2 * PAGES);
+    eventually("what the start needs besides the image", || resident(&beside).unwrap() == BESIDE);
     drop(program.stdin.take());
     assert!(program.wait().unwrap().success());
 }

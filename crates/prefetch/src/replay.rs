@@ -61,6 +61,8 @@ pub struct Replay<'plan> {
     held: Mutex<Vec<HeldPages>>,
     report: Mutex<ReplayReport>,
     targets: TargetCounts,
+    /// Whether the disk has a head that moves.
+    seeks: bool,
 }
 
 #[derive(Debug)]
@@ -97,6 +99,7 @@ impl<'plan> Replay<'plan> {
             }
         }
         Self {
+            seeks: plan.summary().device.seeks,
             plan,
             files,
             steps_left,
@@ -104,6 +107,12 @@ impl<'plan> Replay<'plan> {
             report: Mutex::default(),
             targets: TargetCounts::default(),
         }
+    }
+
+    /// The same replay, on a disk that has a head that moves, or has none, whatever the plan was made for.
+    #[must_use]
+    pub fn on_disk_that_seeks(self, seeks: bool) -> Self {
+        Self { seeks, ..self }
     }
 
     /// Executes the steps before the start, window after window. Stops when `cancelled` returns true.
@@ -161,7 +170,7 @@ impl<'plan> Replay<'plan> {
     }
 
     fn run(&self, steps: &[Step], cancelled: &(dyn Fn() -> bool + Sync)) {
-        if self.plan.summary().device.seeks {
+        if self.seeks {
             let queue = Queue::default();
             self.ask_all_and_follow(steps, &queue, cancelled);
             self.add_to_report(steps, queue);
@@ -273,7 +282,7 @@ impl<'plan> Replay<'plan> {
         let count = if found.is_some() { &self.targets.current } else { &self.targets.stale };
         count.fetch_add(1, Ordering::Relaxed);
         let (descriptor, _, size) = found?;
-        let may_hold = self.plan.summary().device.seeks && is_on_root_mount(&descriptor);
+        let may_hold = self.seeks && is_on_root_mount(&descriptor);
         Some(OpenTarget { descriptor: Mutex::new(Some(std::sync::Arc::new(descriptor))), size, may_hold })
     }
 

@@ -116,7 +116,11 @@ mod tests {
         let (mut entries, _) = collector.finish();
         let run = |path: &Path| HotRun { path: path.into(), pages: PageRange::new(0, 1).unwrap(), programs: 1 };
         let all = [&program, &beside, &linked, &set_id, &settings];
-        let mut order = HotOrder { programs: vec!["x".into()], runs: all.iter().map(|path| run(path)).collect() };
+        let mut order = HotOrder {
+            programs: vec!["x".into()],
+            runs: all.iter().map(|path| run(path)).collect(),
+            ..HotOrder::default()
+        };
         keep_coverable(&mut order, &mut entries, false);
         let kept: Vec<&Path> = order.runs.iter().map(|run| &*run.path).collect();
         assert_eq!(kept, [&program, &beside]);

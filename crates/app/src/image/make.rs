@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::closure::{self, LeftOut};
 use super::complete::Completing;
 use super::in_place::keep_coverable;
+use super::outside;
 use super::rooted::RootedFiles;
 use super::target::Target;
 use super::uuid_text;
@@ -183,6 +184,8 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     let mut hot = order_of(options.touches(&starts, &entries, &mut notes))?;
     if !options.is_rooted() {
         keep_coverable(&mut hot, &mut entries, !options.trees.is_empty());
+        let sets: Vec<_> = starts.iter().filter_map(Start::here).collect();
+        hot.outside = outside::plans(&hot, &sets)?;
     }
     let path = place.path().to_owned();
     // A start is made again from the image itself, where that is for this machine.
@@ -363,6 +366,14 @@ impl Start {
             name: command.first().cloned(),
             used: StartPages::Here(used.working_set),
             notes: used.notes,
+        }
+    }
+
+    /// Its program and what it read, if its files are those of this machine.
+    fn here(&self) -> Option<(&OsStr, &WorkingSet)> {
+        match &self.used {
+            StartPages::Here(set) => Some((&self.program, set)),
+            StartPages::Traced(_) => None,
         }
     }
 

@@ -6,6 +6,7 @@ mod in_place;
 mod make;
 mod mount;
 mod of_start;
+mod outside;
 mod rooted;
 mod second_start;
 mod show;

@@ -14,6 +14,7 @@ use super::closure::{self, LeftOut};
 use super::complete::Completing;
 use super::in_place::keep_coverable;
 use super::make::text_of;
+use super::outside;
 use crate::error::AppError;
 use crate::kinds;
 use crate::observer::Silent;
@@ -48,6 +49,7 @@ pub(crate) fn image_of_start(
     let touches = [FirstTouches::of_working_set(program.clone(), set)];
     let mut hot = hot_order(&touches).ok_or_else(|| anyhow!("no order of the start's pages can be made"))?;
     keep_coverable(&mut hot, &mut entries, false);
+    hot.outside = outside::plans(&hot, &[(&program, set)])?;
     let compression = Compression::None;
     let completing = Completing {
         entries,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use coldstart_image::Index;
 use coldstart_image::read::{Image, ReadAt, ReadError};
+use coldstart_profile::plan::PlanView;
 use coldstart_profile::{JsonPath, PAGE_SIZE, printable};
 use serde::Serialize;
 
@@ -51,6 +52,10 @@ pub struct ProgramSummary {
     pub command: String,
     /// Hot pages that it uses.
     pub pages: u64,
+    /// Bytes that a start reads besides the image: metadata of the file system, files that are not covered.
+    pub outside_bytes: u64,
+    /// Names that it looks up.
+    pub outside_names: u64,
 }
 
 /// A file with hot pages.
@@ -98,10 +103,23 @@ pub fn show(path: &Path) -> Result<ShowOutcome, AppError> {
         files: superblock.inodes,
         regular_files: index.originals.len() as u64,
         programs: programs
-            .map(|(bit, name)| ProgramSummary { command: printable(Path::new(name)), pages: pages_of(bit) })
+            .map(|(bit, name)| {
+                let (outside_bytes, outside_names) = outside_of(&index, bit);
+                let command = printable(Path::new(name));
+                ProgramSummary { command, pages: pages_of(bit), outside_bytes, outside_names }
+            })
             .collect(),
         trees: index.trees.iter().map(|tree| JsonPath::new(tree)).collect(),
         hot_files: hot_files(&image, &index).with_context(|| format!("cannot use the image `{}`", printable(path)))?,
+    })
+}
+
+/// Bytes and names that a program's starts read besides the image.
+fn outside_of(index: &Index, program: usize) -> (u64, u64) {
+    let Some(plan) = index.outside.get(program).and_then(|plan| PlanView::read(plan).ok()) else { return (0, 0) };
+    plan.steps().fold((0, 0), |(bytes, names), step| match step.pages {
+        Some(pages) => (bytes + pages.length(), names),
+        None => (bytes, names + 1),
     })
 }
 

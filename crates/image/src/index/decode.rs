@@ -143,23 +143,22 @@ impl Header {
         let checksum = bytes.u32()?;
         let length = bytes.u64()?;
         let _front_length = bytes.u64()?;
+        let (metadata_length, hot_start, hot_length) = (bytes.u64()?, bytes.u64()?, bytes.u64()?);
+        let (metadata_digest, rest_digest) = (bytes.digest()?, bytes.digest()?);
+        let (programs, trees, files) = (bytes.u32()?, bytes.u32()?, bytes.u32()?);
+        let (runs, originals, names) = (bytes.u32()?, bytes.u32()?, bytes.u32()?);
+        let packed = bytes.take(16)?.first_chunk().copied()?;
+        let counts = Counts { programs, trees, files, runs, originals, names, outside: bytes.u32()? };
         Some(Self {
             checksum,
             length,
-            metadata_length: bytes.u64()?,
-            hot_start: bytes.u64()?,
-            hot_length: bytes.u64()?,
-            metadata_digest: bytes.digest()?,
-            rest_digest: bytes.digest()?,
-            counts: Counts {
-                programs: bytes.u32()?,
-                trees: bytes.u32()?,
-                files: bytes.u32()?,
-                runs: bytes.u32()?,
-                originals: bytes.u32()?,
-                names: bytes.u32()?,
-            },
-            packed: bytes.take(16)?.first_chunk().copied()?,
+            metadata_length,
+            hot_start,
+            hot_length,
+            metadata_digest,
+            rest_digest,
+            counts,
+            packed,
         })
     }
 }
@@ -168,7 +167,7 @@ impl Header {
 fn read_tables(front: &[u8], counts: &Counts, index: &mut Index) -> Option<Result<(), IndexError>> {
     let mut bytes = Bytes(front.get(usize::try_from(record::HEADER).ok()?..)?);
     let lengths = |count: u32, bytes: &mut Bytes| (0..count).map(|_| bytes.u32()).collect::<Option<Vec<u32>>>();
-    let programs = lengths(counts.programs, &mut bytes)?;
+    let programs = (0..counts.programs).map(|_| bytes.u32().zip(bytes.u32())).collect::<Option<Vec<(u32, u32)>>>()?;
     let trees = lengths(counts.trees, &mut bytes)?;
     let mut files = Vec::new();
     for _ in 0..counts.files {
@@ -191,9 +190,9 @@ fn read_tables(front: &[u8], counts: &Counts, index: &mut Index) -> Option<Resul
         }
         index.runs.push(run);
     }
-    // The names' lengths are not covered by the counts.
+    // The lengths of names and plans are not covered by the counts.
     let mut name = |length: u32| bytes.take(usize::try_from(length).ok()?).map(<[u8]>::to_vec);
-    for (number, length) in programs.into_iter().enumerate() {
+    for (number, &(length, _)) in programs.iter().enumerate() {
         match name(length) {
             Some(name) => index.programs.push(OsString::from_vec(name)),
             None => return Some(Err(IndexError::Record { what: "program", number })),
@@ -212,6 +211,12 @@ fn read_tables(front: &[u8], counts: &Counts, index: &mut Index) -> Option<Resul
                 index.files.push(HotFile { number: inode, path, identity, origin });
             }
             None => return Some(Err(IndexError::Record { what: "hot file", number })),
+        }
+    }
+    for (number, (_, length)) in programs.into_iter().enumerate() {
+        match name(length) {
+            Some(plan) => index.outside.push(plan),
+            None => return Some(Err(IndexError::Record { what: "plan", number })),
         }
     }
     match bytes.0 {

@@ -31,13 +31,20 @@ pub(crate) fn encode(index: &Index) -> (Vec<u8>, Vec<u8>) {
         front.extend_from_slice(&count.to_le_bytes());
     }
     front.extend_from_slice(&index.packed.unwrap_or_default());
+    front.extend_from_slice(&counts.outside.to_le_bytes());
+    front.extend_from_slice(&[0; 4]);
     let names: Vec<&[u8]> = (index.programs.iter().map(|name| name.as_bytes()))
         .chain(index.trees.iter().map(|path| path.as_os_str().as_bytes()))
         .chain(index.files.iter().map(|file| file.path.as_os_str().as_bytes()))
         .collect();
-    let others = index.programs.len() + index.trees.len();
-    for name in names.iter().take(others) {
-        front.extend_from_slice(&(name.len() as u32).to_le_bytes());
+    for (number, program) in index.programs.iter().enumerate() {
+        let outside = index.outside.get(number).map_or(0, Vec::len);
+        for length in [program.len(), outside] {
+            front.extend_from_slice(&(length as u32).to_le_bytes());
+        }
+    }
+    for tree in &index.trees {
+        front.extend_from_slice(&(tree.as_os_str().len() as u32).to_le_bytes());
     }
     for file in &index.files {
         front.extend_from_slice(&file.number.to_le_bytes());
@@ -55,8 +62,8 @@ pub(crate) fn encode(index: &Index) -> (Vec<u8>, Vec<u8>) {
             front.extend_from_slice(&number.to_le_bytes());
         }
     }
-    for name in names {
-        front.extend_from_slice(name);
+    for bytes in names.into_iter().chain(index.outside.iter().map(Vec::as_slice)) {
+        front.extend_from_slice(bytes);
     }
     let checksum = crc32fast::hash(&front[16..]);
     front[12..16].copy_from_slice(&checksum.to_le_bytes());

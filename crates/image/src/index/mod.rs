@@ -28,14 +28,14 @@ pub const INDEX: &str = "/.coldstart/start-image";
 /// First bytes of an index.
 pub(crate) const MAGIC: [u8; 8] = *b"coldimg\0";
 /// Version that this build writes, and the only one that it reads.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// Largest front part that is read, in bytes: 40 million runs.
 pub(crate) const MOST_FRONT: u64 = 1 << 30;
 
 /// Sizes of the parts, in bytes.
 pub(crate) mod record {
-    pub(crate) const HEADER: u64 = 160;
-    pub(crate) const PROGRAM: u64 = 4;
+    pub(crate) const HEADER: u64 = 168;
+    pub(crate) const PROGRAM: u64 = 8;
     pub(crate) const TREE: u64 = 4;
     pub(crate) const HOT_FILE: u64 = 48;
     pub(crate) const RUN: u64 = 24;
@@ -58,6 +58,9 @@ pub struct Index {
     pub packed: Option<[u8; 16]>,
     /// The programs whose starts gave the order.
     pub programs: Vec<OsString>,
+    /// For each program a prefetch plan of what its starts read outside the image (`docs/formats/prefetch-plan.md`): directories, names, files that are
+    /// not covered. Empty where nothing is known.
+    pub outside: Vec<Vec<u8>>,
     /// Directories that were taken whole.
     pub trees: Vec<PathBuf>,
     /// Files with hot pages, in the order of their first one.
@@ -136,6 +139,7 @@ impl Index {
             runs: count(self.runs.len()),
             originals: count(self.originals.len()),
             names: count(names.sum()),
+            outside: count(self.outside.iter().map(Vec::len).sum()),
         }
     }
 }
@@ -150,6 +154,8 @@ pub(crate) struct Counts {
     pub(crate) originals: u32,
     /// Bytes of all names.
     pub(crate) names: u32,
+    /// Bytes of all plans.
+    pub(crate) outside: u32,
 }
 
 /// Size of the front part and of the whole index, in bytes.
@@ -163,6 +169,7 @@ pub(crate) fn size(counts: &Counts) -> (u64, u64) {
         part(counts.files, record::HOT_FILE),
         part(counts.runs, record::RUN),
         part(counts.names, 1),
+        part(counts.outside, 1),
     ];
     let front = parts.iter().fold(0u64, |sum, part| sum.saturating_add(*part));
     (front, front.saturating_add(part(counts.originals, record::ORIGINAL)))

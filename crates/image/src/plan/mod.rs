@@ -51,6 +51,8 @@ pub struct Plan {
     /// Which inode is the index.
     pub(crate) index: usize,
     pub(crate) programs: Vec<Vec<u8>>,
+    /// A prefetch plan for each program, or nothing.
+    pub(crate) outside: Vec<Vec<u8>>,
     pub(crate) trees: Vec<PathBuf>,
     /// Files with hot pages, in the order of their first one: the inode, and the path by which the start named it.
     pub(crate) hot_files: Vec<(usize, Arc<Path>)>,
@@ -183,9 +185,13 @@ impl Plan {
         let chosen = hot::choose(&entries, &names, hot);
         let too_many = |what| PlanError::new("/", PlanProblem::TooMany(what));
         let programs: Vec<Vec<u8>> = hot.programs.iter().map(|program| program.as_bytes().to_vec()).collect();
+        let outside = (0..programs.len()).map(|number| hot.outside.get(number).cloned().unwrap_or_default());
+        let outside: Vec<Vec<u8>> = outside.collect();
         let regular = names.nodes.iter().filter(|node| is_regular(entries.get(node.entry))).count();
         let lengths = programs.iter().map(Vec::len).chain(trees.iter().map(|tree| tree.as_os_str().len()));
         let index_counts = Counts {
+            outside: u32::try_from(outside.iter().map(Vec::len).sum::<usize>())
+                .map_err(|_| too_many("bytes of plans"))?,
             programs: u32::try_from(programs.len()).map_err(|_| too_many("programs"))?,
             trees: u32::try_from(trees.len()).map_err(|_| too_many("trees"))?,
             files: u32::try_from(chosen.files.len()).map_err(|_| too_many("hot files"))?,
@@ -212,6 +218,7 @@ impl Plan {
             index: inode_of(index_node),
             inodes: placed.inodes,
             programs,
+            outside,
             trees,
             hot_files: chosen.files.into_iter().map(|(node, path)| (inode_of(node), path)).collect(),
             runs: chosen.runs,

@@ -5,6 +5,7 @@
 //! | what a start needs to know of the image | `front.rs` |
 //! | who may have written the image | `trust.rs` |
 //! | files in the place of their originals | `place.rs` |
+//! | reading what it needs besides the image | `outside.rs` |
 //! | reading the hot range beside the program | `stream.rs` |
 //!
 //! Not obvious: each file is laid over its original by itself, only if the original is still the one that was copied, and directories stay
@@ -13,6 +14,7 @@
 //! meanwhile, the kernel takes ours away (`detach_mounts`, `fs/namespace.c`), and the next open finds the new one.
 
 mod front;
+mod outside;
 mod place;
 mod stream;
 mod trust;
@@ -28,6 +30,7 @@ use coldstart_sys::named_file::open_regular;
 
 use front::is_start_image_begin;
 pub use front::{Front, FrontError, uuid_text};
+use outside::read_outside;
 use place::take_place;
 pub use place::{Left, Placed, take_place_of_own};
 use stream::stream;
@@ -39,6 +42,9 @@ pub const MOUNTS: &str = "/run/coldstart/images";
 /// The front takes two reads. Where they take longer than this, the disk has a head that moves: then originals are looked at before the hot range is
 /// read, because both at once would send the head to and fro. Otherwise they are done at the same time. What sysfs says of virtual disks is not to be relied on.
 const SEEK: Duration = Duration::from_millis(4);
+/// On a disk that seeks, the program waits for directories, names and files that are not covered, so that reading them and the hot range do not alternate. At most
+/// so long.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// Reading beside the program ends after this.
 const LONGEST_READING: Duration = Duration::from_secs(600);
 
@@ -86,25 +92,36 @@ pub fn start_from(path: &Path, program: &[OsString]) -> Result<Placed, StartErro
     let front = Front::read(&image).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
     let seeks = begin.elapsed() > SEEK;
     let programs = front.programs_of(program);
+    if seeks {
+        read_outside(&front, programs, seeks, &|| begin.elapsed() > LONGEST_WAIT);
+    }
     let mut reads = false;
     let placed = take_place(path, &image, &front, &mut || {
         if !seeks {
-            reads = read_beside(&image, &front, programs).is_ok();
+            reads = read_beside(&image, &front, programs, true).is_ok();
         }
     })?;
     if placed.taken > 0 && !reads {
-        let _ = read_beside(&image, &front, programs);
+        let _ = read_beside(&image, &front, programs, !seeks);
     }
     Ok(placed)
 }
 
-/// Starts the process that reads the hot range beside this one.
-fn read_beside(image: &File, front: &Front, programs: u64) -> std::io::Result<()> {
+/// Starts the process that reads the hot range beside this one, and what lies outside the image if that was not read before.
+fn read_beside(image: &File, front: &Front, programs: u64, reads_outside: bool) -> std::io::Result<()> {
     run_detached(Wait::No, Duration::ZERO, Some(image.try_clone()?), |starter| {
         if let Some(image) = starter.kept() {
             if starter.outlives_start() {
                 end_after(LONGEST_READING);
-                stream(image, front, programs, &|| starter.is_gone());
+                let is_gone = || starter.is_gone();
+                std::thread::scope(|scope| {
+                    if reads_outside {
+                        let read = || read_outside(front, programs, false, &is_gone);
+                        // Without this thread the program reads them itself.
+                        let _ = std::thread::Builder::new().spawn_scoped(scope, read);
+                    }
+                    stream(image, front, programs, &is_gone);
+                });
             } else {
                 stream::queue(image, front);
             }

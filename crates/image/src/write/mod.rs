@@ -127,6 +127,7 @@ fn index_of(plan: &Plan, packed: &Packed, metadata_digest: index::Digest, origin
         metadata_digest,
         packed: (plan.compression != Compression::None).then_some(packed.digest),
         programs: plan.programs.iter().cloned().map(OsString::from_vec).collect(),
+        outside: plan.outside.clone(),
         trees: plan.trees.clone(),
         files: plan.hot_files.iter().map(|(inode, path)| hot_file(plan, *inode, path)).collect(),
         runs: plan.runs.iter().enumerate().map(|(number, run)| hot_pages(packed, number, run)).collect(),

@@ -87,7 +87,7 @@ fn hot_of(entries: &[Entry], picks: &[(prop::sample::Index, u64, u64)]) -> HotOr
         programs: 1 + start % 2,
     };
     // Pages may be there twice: the planner keeps the first.
-    HotOrder { programs: vec!["a".into(), "b".into()], runs: picks.iter().map(run).collect() }
+    HotOrder { programs: vec!["a".into(), "b".into()], runs: picks.iter().map(run).collect(), ..HotOrder::default() }
 }
 
 /// Everything of the image, compared with what it was made of.

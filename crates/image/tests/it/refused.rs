@@ -78,7 +78,7 @@ fn each_reason_has_a_name() {
     assert_eq!(text, "cannot put `/x` into an image: EROFS cannot hold the extended attribute `system.nfs4_acl`");
     let nothing = Plan::new(Vec::new(), Vec::new(), &HotOrder::default()).unwrap_err();
     assert_eq!(nothing.problem, PlanProblem::NoDirectory);
-    let programs = HotOrder { programs: vec!["p".into(); 65], runs: Vec::new() };
+    let programs = HotOrder { programs: vec!["p".into(); 65], runs: Vec::new(), ..HotOrder::default() };
     let many = Plan::new(vec![entry("/", EntryKind::Directory)], Vec::new(), &programs).unwrap_err();
     assert_eq!(many.problem, PlanProblem::TooManyPrograms(65));
 }

@@ -119,7 +119,7 @@ pub(crate) fn hot(pages: &[(&str, u64)]) -> HotOrder {
         pages: PageRange::new(page, 1).unwrap(),
         programs: 1,
     };
-    HotOrder { programs: vec!["program --option".into()], runs: pages.iter().map(run).collect() }
+    HotOrder { programs: vec!["program --option".into()], runs: pages.iter().map(run).collect(), ..HotOrder::default() }
 }
 
 /// Bytes that repeat nowhere.

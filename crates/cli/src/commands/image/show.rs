@@ -44,7 +44,13 @@ fn describe(outcome: &ShowOutcome) -> String {
         plain(&counted(outcome.runs, "run")),
     ));
     for program in &outcome.programs {
-        text.push_str(&format!("program     {} ({})\n", program.command, plain(&counted(program.pages, "page"))));
+        text.push_str(&format!(
+            "program     {} ({}; besides the image {} and {})\n",
+            program.command,
+            plain(&counted(program.pages, "page")),
+            size::bytes(program.outside_bytes),
+            plain(&counted(program.outside_names, "name")),
+        ));
     }
     text.push('\n');
     text
