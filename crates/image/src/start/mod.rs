@@ -29,7 +29,7 @@ use coldstart_sys::named_file::open_regular;
 use front::is_start_image_begin;
 pub use front::{Front, FrontError, uuid_text};
 use place::take_place;
-pub use place::{Left, Placed, take_place_of_own};
+pub use place::{Left, Placed, changed_originals, take_place_of_own};
 use stream::stream;
 pub use trust::{Distrust, check as check_trust, is_roots_directory};
 

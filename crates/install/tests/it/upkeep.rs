@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, SystemFacts};
+use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, StartWith, Subject, SystemFacts};
 use coldstart_install::{Directories, Environment, InstallError, PlannedContent, Registry};
 use coldstart_testing::{is_there, script, skip};
 use tempfile::TempDir;
@@ -46,6 +46,7 @@ impl Home {
             program: Path::new("/bin/true"),
             arguments: &arguments,
             launcher: Path::new("/bin/true"),
+            start_with: StartWith::Plan,
             launcher_words: &[],
             installation: &installation,
             directories,
