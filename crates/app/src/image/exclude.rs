@@ -52,7 +52,7 @@ mod tests {
         let mut collector = Collector::new(Path::new("/")).unwrap();
         collector.add_tree(&root).unwrap();
         let (mut entries, mut trees) = collector.finish();
-        assert_eq!(trees, [root.clone()]);
+        assert_eq!(trees, std::slice::from_ref(&root));
         let run =
             |name: &str| HotRun { path: root.join(name).into(), pages: PageRange::new(0, 1).unwrap(), programs: 1 };
         let runs = ["keep/a", "out/first", "outside"].map(run).to_vec();

@@ -196,8 +196,7 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         keep_coverable(&mut hot, &mut entries, !options.trees.is_empty());
     }
     if !options.exclude.is_empty() {
-        let exclude = options.exclude.iter().map(std::path::absolute).collect::<Result<Vec<_>, _>>();
-        leave_out(&exclude.context("cannot determine the working directory")?, &mut entries, &mut trees, &mut hot);
+        leave_out(&options.excluded()?, &mut entries, &mut trees, &mut hot);
     }
     let path = place.path().to_owned();
     // A start is made again from the image itself, where that is for this machine.
@@ -272,6 +271,16 @@ impl MakeOptions {
         let place = OutputTarget::new(path, kinds::START_IMAGE, self.force)?.not_over(inputs);
         try_out([&place])?;
         Ok(place)
+    }
+
+    /// What is left out, by absolute paths: as they were named, and of this machine also without links, as entries are.
+    fn excluded(&self) -> Result<Vec<PathBuf>, AppError> {
+        let mut excluded = Vec::new();
+        for path in &self.exclude {
+            excluded.push(std::path::absolute(path).context("cannot determine the working directory")?);
+            excluded.extend(path.canonicalize().ok().filter(|_| !self.is_rooted()));
+        }
+        Ok(excluded)
     }
 
     fn starts(&self) -> Result<Vec<Start>, AppError> {

@@ -67,10 +67,12 @@ pub fn mount_point(front: &Front) -> PathBuf {
     Path::new(MOUNTS).join(front.uuid_text())
 }
 
-/// Whether a file is a start image, by its first bytes. No means a plan, or that it cannot be read.
-pub fn is_image(path: &Path) -> bool {
+/// Opens a file if it is a start image, by its first bytes. `None` means a plan, or that it cannot be read.
+pub fn open_if_image(path: &Path) -> Option<File> {
     let mut first = [0; 8];
-    open_regular(path).and_then(|file| file.read_exact_at(&mut first, 0)).is_ok() && is_start_image_begin(&first)
+    let file = open_regular(path).ok()?;
+    file.read_exact_at(&mut first, 0).ok()?;
+    is_start_image_begin(&first).then_some(file)
 }
 
 /// Puts the image's files into the place of their originals for this process, and has a process beside it read what the program will need.
@@ -82,18 +84,26 @@ pub fn is_image(path: &Path) -> bool {
 /// Why the program starts from its own files alone. It can be started all the same.
 pub fn start_from(path: &Path, program: &[OsString]) -> Result<Placed, StartError> {
     let image = open_regular(path).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
+    start_from_open(path, &image, program)
+}
+
+/// The same for an image that is open; `path` is its name.
+///
+/// # Errors
+/// As [`start_from`].
+pub fn start_from_open(path: &Path, image: &File, program: &[OsString]) -> Result<Placed, StartError> {
     let begin = Instant::now();
-    let front = Front::read(&image).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
+    let front = Front::read(image).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
     let seeks = begin.elapsed() > SEEK;
     let programs = front.programs_of(program);
     let mut reads = false;
-    let placed = take_place(path, &image, &front, &mut || {
+    let placed = take_place(path, image, &front, &mut || {
         if !seeks {
-            reads = read_beside(&image, &front, programs).is_ok();
+            reads = read_beside(image, &front, programs).is_ok();
         }
     })?;
     if placed.taken > 0 && !reads {
-        let _ = read_beside(&image, &front, programs);
+        let _ = read_beside(image, &front, programs);
     }
     Ok(placed)
 }

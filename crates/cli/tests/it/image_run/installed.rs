@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use coldstart_install::place::unit_of;
-use coldstart_testing::{Turn, as_unprivileged};
+use coldstart_testing::{Turn, as_unprivileged, is_there, skip};
 use serde_json::Value;
 
 use super::{Scene, mounts_below};
@@ -187,6 +187,58 @@ fn two_programs_share_a_mounted_image_until_the_last_is_gone() {
     one.report("fresh");
     assert!(one.ours(&["installed", &one.name, "--uninstall"]).status.success());
     assert!(mounts_below(&mounted[0]).is_empty());
+}
+
+/// Calls that change something, or say that it is on disk. Each is a step of installing.
+const STEPS: [&str; 7] = ["fsync", "linkat", "rename", "renameat2", "symlink", "move_mount", "unlink"];
+
+#[test]
+fn killed_at_any_step_it_is_undone_or_whole() {
+    if !is_there("strace") {
+        return skip("strace is missing");
+    }
+    let Some(installed) = Installed::scene() else { return };
+    let wrapper = installed.wrapper();
+    fs::create_dir(wrapper.parent().unwrap()).unwrap();
+    fs::write(&wrapper, "what stood there").unwrap();
+    let place = format!("wrapper={}", wrapper.parent().unwrap().display());
+    let program = installed.scene.path("app/program");
+    let mut kills = 0;
+    for call in STEPS {
+        for number in 1..60 {
+            let when = format!("killed at {call} {number}");
+            let status = Command::new("strace")
+                .args(["-f", "-q", "-o", "/dev/null", "-e", &format!("trace={call}")])
+                .args(["-e", &format!("inject={call}:signal=SIGKILL:when={number}")])
+                .arg(env!("CARGO_BIN_EXE_coldstart"))
+                .args(["image", "install", "--name", &installed.name, "--place", &place, "x.erofs", "--"])
+                .arg(&program)
+                .current_dir(installed.scene.directory.path())
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .unwrap();
+            let standing = fs::read(&wrapper).unwrap();
+            assert!(standing == b"what stood there" || standing.starts_with(b"#!/bin/sh\n"), "{when}");
+            if installed.image().parent().unwrap().exists() {
+                assert!(installed.ours(&["installed", &installed.name, "--repair"]).status.success(), "{when}");
+            }
+            if installed.image().exists() {
+                installed.report("fresh");
+                let mounted = installed.mounted();
+                assert!(installed.ours(&["installed", &installed.name, "--uninstall"]).status.success(), "{when}");
+                assert!(mounts_below(&mounted[0]).is_empty(), "{when}");
+            }
+            assert_eq!(fs::read(&wrapper).unwrap(), b"what stood there", "{when}");
+            assert!(!installed.image().parent().unwrap().exists() && !installed.unit().exists(), "{when}");
+            if status.success() {
+                break;
+            }
+            kills += 1;
+        }
+    }
+    assert!(kills > 15, "killed {kills} times only");
 }
 
 #[test]
