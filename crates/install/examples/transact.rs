@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use coldstart_install::{
-    Draft, DraftPlace, Installation, LauncherRecord, NewManifest, NoReplacer, PlannedContent, PlannedFile,
+    Draft, DraftPlace, ImageRecord, Installation, LauncherRecord, NewManifest, NoReplacer, PlannedContent, PlannedFile,
     PlannedShared, ProgramRecord, RecordingFacts, Registry, Stored, install, repair, uninstall,
 };
 
@@ -73,7 +73,8 @@ fn draft(directory: &Path, installation: &Installation) -> Draft {
         },
         recording: RecordingFacts::default(),
         fixes: Vec::new(),
-        has_plan: true,
+        has_plan: false,
+        image: Some(image_record()),
         launcher: LauncherRecord { file: Stored::new("/bin/true"), words: Vec::new() },
         places: Vec::new(),
         changed_files: Vec::new(),
@@ -84,6 +85,24 @@ fn draft(directory: &Path, installation: &Installation) -> Draft {
         files: names.iter().map(|name| file(name)).collect(),
         ..DraftPlace::default()
     };
+    let image = std::fs::File::open(directory.join("image")).ok().map(std::sync::Arc::new);
     let starter = PlannedFile { path: installation.starter(), bytes: b"start".to_vec(), mode: 0o755 };
-    Draft { body, plan: Some(b"plan".to_vec()), own_files: vec![starter], places: places.iter().map(place).collect() }
+    Draft {
+        body,
+        plan: Some(b"plan".to_vec()),
+        image,
+        own_files: vec![starter],
+        places: places.iter().map(place).collect(),
+    }
+}
+
+fn image_record() -> ImageRecord {
+    ImageRecord {
+        uuid: "uuid".to_owned(),
+        bytes: 5,
+        read_bytes: 5,
+        compressed: false,
+        trees: Vec::new(),
+        exclude: Vec::new(),
+    }
 }

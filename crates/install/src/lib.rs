@@ -32,14 +32,14 @@ pub use directories::{Directories, Environment, Scope};
 pub use error::InstallError;
 pub use file::{Before, FileState, PlannedFile, WrittenFile};
 pub use manifest::{
-    ChangedFile, FixInUse, InstallationState, LauncherRecord, Manifest, NewManifest, PlaceRecord, ProgramRecord,
-    RecordingFacts, SCHEMA, Source, kind_of_place,
+    ChangedFile, FixInUse, ImageRecord, InstallationState, LauncherRecord, Manifest, NewManifest, PlaceRecord,
+    ProgramRecord, RecordingFacts, SCHEMA, Source, kind_of_place,
 };
 pub use plan_packages::{PACKAGES_SCHEMA, PackageFiles, PlanPackages};
-pub use registry::{Found, Installation, MANIFEST, PACKAGES, PLAN, Registry, STARTER};
+pub use registry::{Found, IMAGE, Installation, MANIFEST, PACKAGES, PLAN, Registry, STARTER};
 pub use replacer::{NoReplacer, ReplacedState, Replacer};
 pub use shared::{PlannedContent, PlannedShared, SharedContent, SharedFile};
 pub use stored::Stored;
 pub use transaction::{
-    Draft, DraftPlace, Repaired, Undone, install, repair, uninstall, update_changed_files, update_plan,
+    Draft, DraftPlace, Repaired, Undone, install, repair, uninstall, update_changed_files, update_image, update_plan,
 };

@@ -46,7 +46,10 @@ pub struct NewManifest {
     pub fixes: Vec<FixInUse>,
     /// Whether there is a plan, in the installation's directory. Without one, only files were replaced.
     pub has_plan: bool,
-    /// The program that replays the plan.
+    /// The start image in the installation's directory, from which the program is started instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageRecord>,
+    /// The program that replays the plan, or starts from the image.
     pub launcher: LauncherRecord,
     /// What was written where.
     pub places: Vec<PlaceRecord>,
@@ -126,6 +129,23 @@ pub struct LauncherRecord {
     pub file: Stored,
     /// Its arguments before the plan.
     pub words: Vec<Stored>,
+}
+
+/// A start image, and what is needed to make it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageRecord {
+    /// Its UUID, which is also the name of the directory where it is mounted.
+    pub uuid: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Bytes in front that a start reads.
+    pub read_bytes: u64,
+    /// Whether the files with hot pages are compressed (`image make --compress zstd`).
+    pub compressed: bool,
+    /// Directories that were taken whole; none for the files of the start.
+    pub trees: Vec<Stored>,
+    /// Files and directories that are left out (`--exclude`).
+    pub exclude: Vec<Stored>,
 }
 
 /// A place at which something was written.
@@ -213,6 +233,11 @@ impl Manifest {
     /// All files that other installations may have written, too.
     pub fn shared_files(&self) -> impl Iterator<Item = &SharedFile> {
         self.body.places.iter().flat_map(|place| &place.shared)
+    }
+
+    /// Whether the program is started by a launcher: with a plan, or from an image.
+    pub fn has_launcher(&self) -> bool {
+        self.body.has_plan || self.body.image.is_some()
     }
 
     /// Whether it is installed at a place of this kind: "login".

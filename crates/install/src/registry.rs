@@ -16,6 +16,10 @@ use crate::manifest::Manifest;
 pub const MANIFEST: &str = "manifest.json";
 /// The plan, in the directory of an installation.
 pub const PLAN: &str = "plan.prefetch";
+/// The start image, in the directory of an installation.
+pub const IMAGE: &str = "start.erofs";
+/// A new start image until it takes the place of [`IMAGE`].
+const NEW_IMAGE: &str = "new.erofs";
 /// The packages that the plan's files came from, in the directory of an installation.
 pub const PACKAGES: &str = "packages.json";
 /// The script that places start the program with, in the directory of an installation.
@@ -60,6 +64,16 @@ impl Installation {
     /// Its plan.
     pub fn plan(&self) -> PathBuf {
         self.directory.join(PLAN)
+    }
+
+    /// Its start image.
+    pub fn image(&self) -> PathBuf {
+        self.directory.join(IMAGE)
+    }
+
+    /// Where a new start image is made, before [`crate::update_image`] puts it in place.
+    pub fn new_image(&self) -> PathBuf {
+        self.directory.join(NEW_IMAGE)
     }
 
     /// The packages that the plan's files came from.

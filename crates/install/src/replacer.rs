@@ -1,4 +1,4 @@
-//! Files that are replaced by another crate: how an installation has them replaced and restored.
+//! What another crate does for an installation: files that are replaced and restored, and images that are unmounted.
 
 use crate::error::InstallError;
 use crate::manifest::ChangedFile;
@@ -30,6 +30,14 @@ pub trait Replacer {
 
     /// Examines a file without changing it.
     fn state(&self, file: &ChangedFile) -> ReplacedState;
+
+    /// Unmounts the image of this UUID, before its file goes away or is exchanged. One that is not mounted is no error.
+    ///
+    /// # Errors
+    /// If it cannot be unmounted.
+    fn unmount(&self, _uuid: &str) -> Result<(), InstallError> {
+        Ok(())
+    }
 }
 
 /// For installations without replaced files; refuses all others.

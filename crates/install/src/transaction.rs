@@ -1,22 +1,28 @@
 //! Install, undo, repair: the order in which files are written.
 //!
 //! Each write is whole or not at all, and flushed before the next. Install: the manifest as `installing`, copies of what stands
-//! at the places, the plan and the starter, replaced files, the places, the manifest as `installed`. Undo: the manifest as
+//! at the places, the plan or the image, the starter, replaced files, the places, the manifest as `installed`. Undo: the manifest as
 //! `uninstalling`, then the same backwards, the manifest last. So a place is only there while what it starts is there, and
 //! each intermediate state names every file that may have been touched.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use coldstart_output::remove_leftovers;
 
 use crate::error::InstallError;
 use crate::file::{
-    FileState, PlannedFile, back_up, create_directories, is_marked, prepare, read_regular, remove_empty, restore,
-    sha256, write, write_new,
+    FileState, PlannedFile, back_up, copy_new, create_directories, flush_parent, is_marked, prepare, read_regular,
+    remove_empty, restore, sha256, write, write_new,
 };
-use crate::manifest::{ChangedFile, InstallationState, Manifest, NewManifest, PlaceRecord, SCHEMA, Source};
+use crate::manifest::{
+    ChangedFile, ImageRecord, InstallationState, Manifest, NewManifest, PlaceRecord, SCHEMA, Source,
+};
+use crate::place::MOUNT;
 use crate::registry::{Installation, Registry};
 use crate::replacer::Replacer;
 use crate::shared::{self, PlannedShared, Released};
@@ -46,8 +52,10 @@ pub struct DraftPlace {
 pub struct Draft {
     /// All but places.
     pub body: NewManifest,
-    /// The plan; `None` if only files are replaced.
+    /// The plan; `None` if there is an image, or only files are replaced.
     pub plan: Option<Vec<u8>>,
+    /// A start image that is copied; it may lose its name meanwhile. `body.image` describes it.
+    pub image: Option<Arc<File>>,
     /// The script that places start the program with, and other files within the installation's own directory.
     pub own_files: Vec<PlannedFile>,
     /// The places.
@@ -195,6 +203,9 @@ fn put(
     if let Some(plan) = &draft.plan {
         write_new(&installation.plan(), plan, 0o644)?;
     }
+    if let Some(image) = &draft.image {
+        copy_new(image, &installation.image(), 0o644)?;
+    }
     for file in &draft.own_files {
         if let Some(directory) = file.path.parent().filter(|directory| *directory != installation.directory()) {
             create_directories(&[directory.to_owned()])?;
@@ -295,6 +306,7 @@ fn undo(
         let command = place.after_undoing.as_ref().or(place.afterwards.as_ref()).filter(|_| !is_still_there);
         undone.afterwards.extend(command.filter(|command| !undone.afterwards.contains(command)).cloned());
     }
+    unmount(&manifest, &others, replacer)?;
     for file in manifest.body.changed_files.iter().rev() {
         replacer.restore(file)?;
         undone.restored.push(file.path.path().to_owned());
@@ -315,6 +327,24 @@ fn undo(
     Ok(undone)
 }
 
+/// Unmounts the image that all users start from, unless another installation has the same. Programs that were started from it go on.
+fn unmount(
+    manifest: &Manifest,
+    others: &[(std::ffi::OsString, Manifest)],
+    replacer: &dyn Replacer,
+) -> Result<(), InstallError> {
+    let mounted = |manifest: &Manifest| {
+        let image = manifest.body.image.as_ref().filter(|_| manifest.has_place(MOUNT));
+        image.map(|image| image.uuid.clone())
+    };
+    match mounted(manifest) {
+        Some(uuid) if !others.iter().any(|(_, other)| mounted(other).as_ref() == Some(&uuid)) => {
+            replacer.unmount(&uuid)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Removes the installation's directory, the manifest last.
 fn remove_own_files(installation: &Installation) -> Result<(), InstallError> {
     for directory in [installation.backups(), installation.wrappers()] {
@@ -325,8 +355,10 @@ fn remove_own_files(installation: &Installation) -> Result<(), InstallError> {
             _ => {}
         }
     }
-    for file in [installation.starter(), installation.packages(), installation.plan(), installation.manifest()] {
-        remove_if_there(&file)?;
+    let image = [installation.new_image(), installation.image()];
+    let others = [installation.starter(), installation.packages(), installation.plan(), installation.manifest()];
+    for file in image.iter().chain(&others) {
+        remove_if_there(file)?;
     }
     let _ = remove_leftovers(installation.directory());
     remove_empty(installation.directory());
@@ -356,7 +388,11 @@ pub fn repair(registry: &Registry, name: &OsStr, replacer: &dyn Replacer) -> Res
     };
     let _ = remove_leftovers(installation.directory());
     Ok(match manifest.state {
-        InstallationState::Installed => Repaired::Whole,
+        InstallationState::Installed => {
+            // Of an interrupted refresh.
+            remove_if_there(&installation.new_image())?;
+            Repaired::Whole
+        }
         InstallationState::Installing => {
             Repaired::RolledBack(undo(registry, &installation, manifest, replacer, false)?)
         }
@@ -421,6 +457,43 @@ pub fn update_plan(
         write_new(&installation.packages(), packages, 0o644)?;
     }
     manifest.body.recorded_at = recorded_at;
+    manifest.body.coldstart = coldstart.to_owned();
+    installation.write_manifest(&manifest)?;
+    Ok(manifest)
+}
+
+/// Puts the image at [`Installation::new_image`] in place of the one of an installation. Programs that were started from the old one go
+/// on with it; it is unmounted, and the caller mounts the new one.
+///
+/// # Errors
+/// If there is none of this name, it is half-made, or the image cannot be put in place.
+pub fn update_image(
+    registry: &Registry,
+    name: &OsStr,
+    image: ImageRecord,
+    packages: Option<&[u8]>,
+    now: i64,
+    coldstart: &str,
+    replacer: &dyn Replacer,
+) -> Result<Manifest, InstallError> {
+    let installation = registry.installation(name)?;
+    if !installation.directory().exists() {
+        return Err(InstallError::NotInstalled { name: name.to_owned() });
+    }
+    let _lock = registry.lock()?;
+    let mut manifest = installed(registry, &installation, name)?;
+    // First, by the UUID that is on record. Killed behind this, it is known as not mounted.
+    unmount(&manifest, &shared::others(registry, name)?, replacer)?;
+    remove_if_there(&installation.packages())?;
+    let (new, path) = (installation.new_image(), installation.image());
+    std::fs::set_permissions(&new, Permissions::from_mode(0o644)).map_err(InstallError::io("prepare", &new))?;
+    std::fs::rename(&new, &path).map_err(InstallError::io("put the new image at", &path))?;
+    flush_parent(&path);
+    if let Some(packages) = packages {
+        write_new(&installation.packages(), packages, 0o644)?;
+    }
+    manifest.body.image = Some(image);
+    manifest.body.recorded_at = now;
     manifest.body.coldstart = coldstart.to_owned();
     installation.write_manifest(&manifest)?;
     Ok(manifest)

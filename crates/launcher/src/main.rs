@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use coldstart_image::start::{is_image, start_from};
+use coldstart_image::start::{open_if_image, start_from_open};
 use coldstart_prefetch::replay_beside;
 use coldstart_sys::become_program::become_program;
 use coldstart_sys::own_program::ask_for_own_program;
@@ -24,8 +24,8 @@ fn main() -> ExitCode {
     }
     ask_for_own_program();
     let file = Path::new(&file);
-    if is_image(file) {
-        if let Err(reason) = start_from(file, &program) {
+    if let Some(image) = open_if_image(file) {
+        if let Err(reason) = start_from_open(file, &image, &program) {
             say(&format!("coldstart: started without the image: {reason}"));
         }
     } else if let Err(reason) = replay_beside(file) {

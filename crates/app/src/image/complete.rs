@@ -24,6 +24,8 @@ pub(super) struct Completing<'a> {
     pub(super) output: &'a OutputTarget,
     pub(super) command: &'a CommandLine,
     pub(super) launch: &'a LaunchOptions,
+    /// Whether all caches are made cold before a start from the image.
+    pub(super) drop_caches: bool,
     /// The program as the order names it.
     pub(super) program: OsString,
     pub(super) interrupt: &'a Interrupt,
@@ -47,7 +49,7 @@ impl Completing<'_> {
             let (staged, written) = self.once(&plan)?;
             let missed = match rounds {
                 MOST_ROUNDS => Ok(Vec::new()),
-                _ => missed_pages(staged.file(), self.command, self.launch),
+                _ => missed_pages(staged.file(), self.command, self.launch, self.drop_caches),
             };
             rounds += 1;
             let untried = match (missed, self.interrupt.signal()) {

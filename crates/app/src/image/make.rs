@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use coldstart_image::tree::Collector;
 use coldstart_image::{Compression, Entry, FirstTouches, HotOrder, LeftOutReason, Plan, hot_order};
-use coldstart_launch::{CommandLine, Interrupt, LaunchError};
+use coldstart_launch::{CommandLine, Interrupt, LaunchError, LaunchOptions};
 use coldstart_oci::{Layout, NewLayout, Reference};
 use coldstart_output::OutputTarget;
 use coldstart_profile::trace::Trace;
@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::closure::{self, LeftOut};
 use super::complete::Completing;
+use super::exclude::leave_out;
 use super::in_place::keep_coverable;
 use super::outside;
 use super::rooted::RootedFiles;
@@ -26,7 +27,7 @@ use crate::error::{AppError, HintExt};
 use crate::kinds;
 use crate::launching::{Launching, inputs_of};
 use crate::observer::Observer;
-use crate::prefetch::{PlanRecorder, UsedPages, trace_with_pages, used_by_trace};
+use crate::prefetch::{MakeCold, PlanRecorder, UsedPages, trace_with_pages, used_by_trace};
 use crate::reading;
 use crate::text::{counted, counted_are, plain};
 use crate::writing::try_out;
@@ -36,6 +37,8 @@ use crate::writing::try_out;
 pub struct MakeOptions {
     /// Directories to take whole. Without any, and without a root, the files of the starts are taken.
     pub trees: Vec<PathBuf>,
+    /// Files and directories that are left out, with all below them: paths as the image has them.
+    pub exclude: Vec<PathBuf>,
     /// A directory that becomes the root of the image, whole.
     pub root: Option<PathBuf>,
     /// An image of an OCI layout, `LAYOUT` or `LAYOUT:TAG`, whose files become the image.
@@ -63,8 +66,16 @@ pub struct RecordedStart {
     pub command: CommandLine,
     /// How it is started and waited for.
     pub launching: Launching,
-    /// Make the caches cold first.
-    pub make_cold: bool,
+    /// Where it is started; `None` for the current directory.
+    pub working_directory: Option<PathBuf>,
+    /// What is made cold first.
+    pub make_cold: MakeCold,
+}
+
+impl RecordedStart {
+    fn options(&self) -> Result<LaunchOptions, AppError> {
+        Ok(LaunchOptions { working_directory: self.working_directory.clone(), ..self.launching.options()? })
+    }
 }
 
 /// A made image.
@@ -180,16 +191,21 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         None => options.collect(&place, &starts, &mut notes, &mut watch),
     };
     observer.end();
-    let (mut entries, trees) = collected.map_err(is_interrupted)?;
+    let (mut entries, mut trees) = collected.map_err(is_interrupted)?;
     let mut hot = order_of(options.touches(&starts, &entries, &mut notes))?;
     if !options.is_rooted() {
         keep_coverable(&mut hot, &mut entries, !options.trees.is_empty());
+    }
+    if !options.exclude.is_empty() {
+        leave_out(&options.excluded()?, &mut entries, &mut trees, &mut hot);
+    }
+    if !options.is_rooted() {
         let sets: Vec<_> = starts.iter().filter_map(Start::here).collect();
         hot.outside = outside::plans(&hot, &sets)?;
     }
     let path = place.path().to_owned();
     // A start is made again from the image itself, where that is for this machine.
-    let again = options.start.as_ref().filter(|start| start.make_cold && !options.is_rooted());
+    let again = options.start.as_ref().filter(|start| start.make_cold != MakeCold::Nothing && !options.is_rooted());
     let (written, layout, plan) = if let (Target::File(output), Some(start)) = (&place, again) {
         let completing = Completing {
             entries,
@@ -197,7 +213,8 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
             compression: options.compression,
             output,
             command: &start.command,
-            launch: &start.launching.options()?,
+            launch: &start.options()?,
+            drop_caches: start.make_cold == MakeCold::Everything,
             program: starts.last().map(|start| start.program.clone()).unwrap_or_default(),
             interrupt: &interrupt,
             observer,
@@ -261,6 +278,16 @@ impl MakeOptions {
         Ok(place)
     }
 
+    /// What is left out, by absolute paths: as they were named, and of this machine also without links, as entries are.
+    fn excluded(&self) -> Result<Vec<PathBuf>, AppError> {
+        let mut excluded = Vec::new();
+        for path in &self.exclude {
+            excluded.push(std::path::absolute(path).context("cannot determine the working directory")?);
+            excluded.extend(path.canonicalize().ok().filter(|_| !self.is_rooted()));
+        }
+        Ok(excluded)
+    }
+
     fn starts(&self) -> Result<Vec<Start>, AppError> {
         let mut starts = Vec::new();
         for trace in &self.traces {
@@ -270,13 +297,9 @@ impl MakeOptions {
             });
         }
         if let Some(start) = &self.start {
-            let options = start.launching.options()?;
-            let recorder = PlanRecorder {
-                command: &start.command,
-                options: &options,
-                strategy: None,
-                make_cold: start.make_cold.into(),
-            };
+            let options = start.options()?;
+            let recorder =
+                PlanRecorder { command: &start.command, options: &options, strategy: None, make_cold: start.make_cold };
             starts.push(Start::of(recorder.used()?));
         }
         Ok(starts)

@@ -2,6 +2,7 @@
 
 mod closure;
 mod complete;
+mod exclude;
 mod in_place;
 mod make;
 mod mount;
@@ -27,6 +28,7 @@ pub use coldstart_image::Compression;
 pub use coldstart_image::start::uuid_text;
 pub use make::{MakeOptions, MakeOutcome, RecordedStart, make};
 pub use mount::{MountOutcome, mount, unmount};
+pub(crate) use mount::{is_mounted, unmount_uuid};
 pub(crate) use of_start::{ImageOfStart, image_of_start};
 pub use show::{HotFileSummary, ProgramSummary, ShowOutcome, show};
 pub use verify::{AgainstOutcome, KernelOutcome, ShownDifference, VerifyOptions, VerifyOutcome, verify};

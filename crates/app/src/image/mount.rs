@@ -53,6 +53,26 @@ pub fn mount(path: &Path) -> Result<MountOutcome, AppError> {
     Ok(MountOutcome { mounted_at: JsonPath::new(&directory), directory, uuid: front.uuid_text(), was_mounted })
 }
 
+/// Whether an image of this UUID is mounted for everybody.
+pub(crate) fn is_mounted(uuid: &str) -> bool {
+    ImageMount::at(&Path::new(MOUNTS).join(uuid)).is_some()
+}
+
+/// Unmounts the image of this UUID, if it is mounted for everybody.
+///
+/// # Errors
+/// The kernel's error.
+pub(crate) fn unmount_uuid(uuid: &str) -> std::io::Result<()> {
+    let directory = Path::new(MOUNTS).join(uuid);
+    // A UUID of a manifest: nothing else may be unmounted by it.
+    if uuid.contains('/') || ImageMount::at(&directory).is_none() {
+        return Ok(());
+    }
+    unmount_directory(&directory)?;
+    let _ = fs::remove_dir(&directory);
+    Ok(())
+}
+
 /// Unmounts an image that [`mount`] mounted. Programs that were started from it go on with it.
 ///
 /// # Errors

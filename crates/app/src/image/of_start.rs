@@ -58,6 +58,7 @@ pub(crate) fn image_of_start(
         output: &output,
         command,
         launch,
+        drop_caches: true,
         program,
         interrupt,
         observer: &Silent,

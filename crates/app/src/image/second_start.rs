@@ -24,11 +24,12 @@ pub(super) fn missed_pages(
     image: &File,
     command: &CommandLine,
     launch_options: &LaunchOptions,
+    all_cold: bool,
 ) -> Result<Vec<(PathBuf, PageRange)>, AppError> {
     let front = Front::read(image).context("cannot read the image")?;
     thread::scope(|scope| {
-        let started =
-            thread::Builder::new().spawn_scoped(scope, || start_and_look(image, &front, command, launch_options));
+        let started = thread::Builder::new()
+            .spawn_scoped(scope, || start_and_look(image, &front, command, launch_options, all_cold));
         let thread = started.context("cannot create a thread")?;
         thread.join().unwrap_or_else(|_| Err(anyhow!("the thread of the second start ended early").into()))
     })
@@ -39,10 +40,14 @@ fn start_and_look(
     front: &Front,
     command: &CommandLine,
     options: &LaunchOptions,
+    all_cold: bool,
 ) -> Result<Vec<(PathBuf, PageRange)>, AppError> {
     let placed = take_place_of_own(image, front).map_err(|error| anyhow!("{error}"))?;
     let left: HashSet<&Path> = placed.left.iter().map(|(path, _)| path.as_path()).collect();
-    drop_caches().context("cannot drop the caches")?;
+    // Of the image's own files nothing is in memory in any case: they have just been mounted.
+    if all_cold {
+        drop_caches().context("cannot drop the caches")?;
+    }
     launch(command, options, None, &mut || {})?;
     let mut hot: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
     for run in &front.index.runs {

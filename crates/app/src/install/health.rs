@@ -3,8 +3,8 @@
 use std::ffi::{OsStr, OsString};
 
 use coldstart_install::{
-    FileState, Found, Installation, InstallationState, Manifest, Registry, ReplacedState, Replacer, Scope, Stored,
-    kind_of_place,
+    FileState, Found, ImageRecord, Installation, InstallationState, Manifest, Registry, ReplacedState, Replacer, Scope,
+    Stored, kind_of_place,
 };
 use coldstart_prefetch::{TargetOutcome, check_targets};
 use coldstart_profile::plan::PlanView;
@@ -13,6 +13,7 @@ use rustix::fs::{Access, access};
 use serde::Serialize;
 
 use super::changed::FileReplacer;
+use super::image::{self, InstalledImage};
 use super::packages::{ChangedPackage, VersionsNow};
 use super::registries::{command, every_scope};
 use crate::error::AppError;
@@ -74,7 +75,10 @@ pub struct InstallationReport {
     pub places: Vec<PlaceReport>,
     /// Files of the program that are replaced by changed ones.
     pub replaced_files: Vec<Stored>,
-    /// Files of the plan that have changed or are missing.
+    /// The image that it is started from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<InstalledImage>,
+    /// Files of the plan, or originals of the image, that have changed or are missing.
     pub stale_files: Vec<StaleFile>,
     /// Packages of these files that have changed since.
     pub changed_packages: Vec<ChangedPackage>,
@@ -178,6 +182,7 @@ fn report_on(
         fixes: Vec::new(),
         places: Vec::new(),
         replaced_files: Vec::new(),
+        image: None,
         stale_files: Vec::new(),
         changed_packages: Vec::new(),
     };
@@ -250,13 +255,16 @@ impl Judge<'_> {
             self.broken(format!("the program `{}` is gone", printable(program)), Remedy::Uninstall);
         }
         self.judge_places(manifest);
-        if body.has_plan {
+        if manifest.has_launcher() {
             let launcher = body.launcher.file.path();
             if !launcher.is_file() || access(launcher, Access::EXEC_OK).is_err() {
                 let shown = printable(launcher);
                 self.broken(format!("the launcher `{shown}` is gone or cannot be executed"), Remedy::Refresh);
             }
-            self.judge_plan(installation);
+            match &body.image {
+                Some(image) => self.judge_image(manifest, image, installation),
+                None => self.judge_plan(installation),
+            }
         }
         for file in &body.changed_files {
             let path = printable(file.path.path());
@@ -346,6 +354,31 @@ impl Judge<'_> {
             let are = plain(&counted_are(self.report.stale_files.len() as u64, "file"));
             let reason = format!("{are} changed or missing, the first: `{}`", printable(first.path.path()));
             self.stale(reason);
+        }
+    }
+
+    fn judge_image(&mut self, manifest: &Manifest, record: &ImageRecord, installation: &Installation) {
+        self.report.image = Some(InstalledImage::of(record, installation));
+        let (changed, count) = match image::changed(record, installation) {
+            Ok(found) => found,
+            Err(error) => return self.broken(error.sentence(), Remedy::Refresh),
+        };
+        if image::is_unmounted(manifest) {
+            self.broken("the image is not mounted, so that only root's starts use it".to_owned(), Remedy::Repair);
+        }
+        let stale = changed.iter().map(|(path, left)| StaleFile {
+            path: Stored::from(path.as_path()),
+            reason: left.words().to_owned(),
+            package: None,
+        });
+        self.report.stale_files = stale.collect();
+        self.judge_packages(installation);
+        if let Some(first) = self.report.stale_files.first() {
+            let are = plain(&counted_are(self.report.stale_files.len() as u64, "original"));
+            let first = printable(first.path.path());
+            self.stale(format!(
+                "{are} changed or missing, of {count}, and used instead of the copy, the first: `{first}`"
+            ));
         }
     }
 }

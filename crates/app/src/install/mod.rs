@@ -4,6 +4,7 @@
 
 mod changed;
 mod health;
+mod image;
 mod packages;
 mod program;
 mod refresh;
@@ -14,7 +15,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, SystemFacts, default_places, starter_file};
+use coldstart_install::place::{
+    Mount, Place, PlaceChoice, PlannedPlace, StartWith, Subject, SystemFacts, default_places, starter_file,
+};
 use coldstart_install::{
     Directories, Draft, FixInUse, InstallError, Installation, LauncherRecord, NewManifest, PlannedFile, ProgramRecord,
     RecordingFacts, Registry, Scope, Stored,
@@ -32,6 +35,8 @@ use crate::speedup::Launcher;
 
 pub use changed::{FellBack, FileReplacer, Guard, fall_back};
 pub use health::{Health, InstallationReport, Listing, PlaceReport, Remedy, StaleFile, installations_with, list};
+use image::ReadImage;
+pub use image::{ImageToInstall, InstalledImage};
 pub use packages::ChangedPackage;
 pub(crate) use refresh::refresh_located;
 pub use refresh::{RefreshOutcome, refresh};
@@ -76,9 +81,11 @@ pub struct InstallRequest {
     pub program: CommandLine,
     /// Its name among the installations; `None` for that of the program's file.
     pub name: Option<OsString>,
-    /// The plan; `None` if only files are replaced. Then there are no places either.
+    /// The plan; `None` if there is an image, or only files are replaced. Without both there are no places either.
     pub plan: Option<PlanToInstall>,
-    /// The program that replays the plan.
+    /// The image that the program is started from instead.
+    pub image: Option<ImageToInstall>,
+    /// The program that replays the plan, or starts from the image.
     pub launcher: Launcher,
     /// Where it is installed; none for those that fit: the desktop entries that start the program, and a wrapper.
     pub places: Vec<PlaceChoice>,
@@ -111,9 +118,12 @@ pub struct InstallOutcome {
     pub places: Vec<InstalledPlace>,
     /// Files of the program that were replaced.
     pub replaced_files: Vec<Stored>,
-    /// Whether there is a plan.
+    /// The image, and what it costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<InstalledImage>,
+    /// Whether there is a plan or an image.
     #[serde(skip)]
-    has_plan: bool,
+    has_launcher: bool,
     /// What the user should know, one sentence each.
     pub notes: Vec<String>,
 }
@@ -131,25 +141,35 @@ pub struct InstalledPlace {
     pub afterwards: Option<String>,
 }
 
-/// Installs a plan where the program is started, and replaces files of the program. An installation of the same program under this name is replaced.
+/// Installs a plan or an image where the program is started, and replaces files of the program. An installation of the same program under this name is replaced.
 ///
 /// # Errors
-/// If the program or the plan cannot be used, a place refuses it, or something cannot be written. Then nothing is installed.
+/// If the program, the plan or the image cannot be used, a place refuses it, or something cannot be written. Then nothing is installed.
 pub fn install(request: &InstallRequest, observer: &dyn Observer) -> Result<InstallOutcome, AppError> {
     let program = program::original(&request.program.program, &request.directories)?;
     let name = request.name.clone().or_else(|| program.file_name().map(OsString::from)).unwrap_or_default();
     let plan = request.plan.as_ref().map(PlanToInstall::read).transpose()?;
-    let packages = plan.as_deref().and_then(|plan| packages_of(plan, observer));
+    let image = request.image.as_ref().map(|image| image.read(&request.program)).transpose()?;
+    let packages = match (&plan, &image) {
+        (Some(plan), _) => told(packages::of_plan(plan), observer),
+        (None, Some(image)) => told(packages::of_files(&image.files()), observer),
+        (None, None) => None,
+    };
     let system = system_facts()?;
     let registry = Registry::new(&request.directories.registry);
     let mut planned = Vec::new();
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = image.iter().flat_map(|image| image.notes.clone()).collect();
     let draft = |installation: &Installation| {
-        let prepared = Prepared { request, name: &name, program: &program, plan, packages, system: &system };
+        let prepared = Prepared { request, name: &name, program: &program, plan, image, packages, system: &system };
         draft(prepared, installation, &mut planned, &mut notes)
     };
     let manifest = coldstart_install::install(&registry, &name, draft, &FileReplacer, &program)
         .with_context(|| format!("cannot install `{}`", printable(&program)))?;
+    let installation = registry.installation(&name)?;
+    if let Err(error) = image::mount_if_due(&manifest, &installation) {
+        coldstart_install::uninstall(&registry, &name, &FileReplacer, false)?;
+        return Err(error.within(format!("cannot install `{}`", printable(&program))));
+    }
     if request.directories.scope == Scope::System {
         let starts = planned.iter().filter_map(|(_, place)| place.starts.as_deref());
         let mut started: Vec<&Path> = starts.chain([&*request.launcher.file]).collect();
@@ -170,13 +190,14 @@ pub fn install(request: &InstallRequest, observer: &dyn Observer) -> Result<Inst
         afterwards: planned.afterwards,
     };
     Ok(InstallOutcome {
-        directory: Stored::from(registry.installation(&name)?.directory()),
+        directory: Stored::from(installation.directory()),
+        has_launcher: manifest.has_launcher(),
         name: manifest.name,
         scope: request.directories.scope,
-        program: manifest.body.program.path,
+        program: manifest.body.program.path.clone(),
         places: planned.into_iter().map(place).collect(),
         replaced_files: manifest.body.changed_files.into_iter().map(|file| file.path).collect(),
-        has_plan: manifest.body.has_plan,
+        image: manifest.body.image.as_ref().map(|record| InstalledImage::of(record, &installation)),
         notes,
     })
 }
@@ -184,7 +205,7 @@ pub fn install(request: &InstallRequest, observer: &dyn Observer) -> Result<Inst
 impl InstallOutcome {
     /// How the program is started now, with the arguments of `program`.
     pub(crate) fn command(&self, program: &CommandLine) -> CommandLine {
-        if !self.has_plan {
+        if !self.has_launcher {
             return program.clone();
         }
         let starter = self.directory.path().join(coldstart_install::STARTER);
@@ -200,6 +221,7 @@ struct Prepared<'a> {
     name: &'a std::ffi::OsStr,
     program: &'a Path,
     plan: Option<Vec<u8>>,
+    image: Option<ReadImage>,
     packages: Option<Vec<u8>>,
     system: &'a SystemFacts,
 }
@@ -210,19 +232,32 @@ fn draft(
     planned: &mut Vec<(PlaceChoice, PlannedPlace)>,
     notes: &mut Vec<String>,
 ) -> Result<Draft, InstallError> {
-    let Prepared { request, name, program, plan, packages, system } = prepared;
+    let Prepared { request, name, program, plan, image, packages, system } = prepared;
+    let launcher = match &image {
+        Some(_) => request.launcher.for_image(),
+        None => request.launcher.clone(),
+    };
+    let has_launcher = plan.is_some() || image.is_some();
     let subject = Subject {
         name,
         program,
         arguments: &request.program.arguments,
-        launcher: &request.launcher.file,
-        launcher_words: &request.launcher.words,
+        start_with: if image.is_some() { StartWith::Image } else { StartWith::Plan },
+        launcher: &launcher.file,
+        launcher_words: &launcher.words,
         installation,
         directories: &request.directories,
         system,
     };
-    if plan.is_some() {
-        *planned = plan_places(&subject, &request.places, &request.also, notes)?;
+    if has_launcher {
+        let mut also = request.also.clone();
+        // Without it, only root's starts use an image.
+        let mount = PlaceChoice::Mount(Mount);
+        if image.is_some() && request.directories.scope == Scope::System && !request.places.contains(&mount) {
+            also.retain(|place| *place != mount);
+            also.push(mount);
+        }
+        *planned = plan_places(&subject, &request.places, &also, notes)?;
     } else {
         // The others start the program with a plan.
         let asked: Vec<PlaceChoice> =
@@ -245,21 +280,19 @@ fn draft(
         recording: request.recording.clone(),
         fixes: request.fixes.clone(),
         has_plan: plan.is_some(),
-        launcher: LauncherRecord {
-            file: Stored::from(request.launcher.file.as_path()),
-            words: stored(&request.launcher.words),
-        },
+        image: image.as_ref().map(|image| image.record.clone()),
+        launcher: LauncherRecord { file: Stored::from(launcher.file.as_path()), words: stored(&launcher.words) },
         places: Vec::new(),
         changed_files: changed::planned(&request.changes, installation, &request.directories),
     };
     let mut own_files = Vec::new();
-    if plan.is_some() {
+    if has_launcher {
         own_files.push(starter_file(&subject));
         own_files.extend(packages.map(|bytes| PlannedFile { path: installation.packages(), bytes, mode: 0o644 }));
         own_files.extend(planned.iter().flat_map(|(_, place)| place.own_files.clone()));
     }
     let places = planned.iter().map(|(choice, place)| place.draft(choice.words())).collect();
-    Ok(Draft { body, plan, own_files, places })
+    Ok(Draft { body, plan, image: image.map(|image| image.file), own_files, places })
 }
 
 /// What would be written at each place. Of the default places, those that refuse the program are left out.
@@ -297,11 +330,11 @@ fn plan_places(
     Ok(planned)
 }
 
-/// What is recorded of the packages of a plan's files. Without it, a stale plan cannot name the package that changed.
-fn packages_of(plan: &[u8], observer: &dyn Observer) -> Option<Vec<u8>> {
-    packages::of_plan(plan)
+/// What is recorded of the packages of a start's files. Without it, a stale installation cannot name the package that changed.
+fn told(packages: Result<Vec<u8>, AppError>, observer: &dyn Observer) -> Option<Vec<u8>> {
+    packages
         .inspect_err(|error| {
-            observer.note(&format!("the packages of the plan's files are unknown: {}", error.sentence()))
+            observer.note(&format!("the packages of the program's files are unknown: {}", error.sentence()))
         })
         .ok()
 }

@@ -31,7 +31,7 @@ impl std::fmt::Display for ChangedPackage {
     }
 }
 
-/// What is kept beside a plan: the packages of its files, by one question to the package manager.
+/// The packages of a plan's files.
 ///
 /// # Errors
 /// If the package manager does not answer.
@@ -40,11 +40,19 @@ pub(super) fn of_plan(plan: &[u8]) -> Result<Vec<u8>, AppError> {
     let targets = (0_u32..).map_while(|number| view.target(number));
     let files: Vec<&Path> =
         targets.filter(|(_, kind)| matches!(kind, TargetKind::File(_))).map(|(path, _)| path).collect();
-    let owners = owners_of(Path::new("/"), &files)?;
+    of_files(&files)
+}
+
+/// What is kept beside a plan or an image: the packages of its files, by one question to the package manager.
+///
+/// # Errors
+/// If the package manager does not answer.
+pub(super) fn of_files(files: &[&Path]) -> Result<Vec<u8>, AppError> {
+    let owners = owners_of(Path::new("/"), files)?;
     let mut packages: BTreeMap<(String, String), Vec<Stored>> = BTreeMap::new();
     for file in files {
-        if let Some(owner) = owners.get(file) {
-            packages.entry((owner.package.clone(), owner.version.clone())).or_default().push(Stored::from(file));
+        if let Some(owner) = owners.get(*file) {
+            packages.entry((owner.package.clone(), owner.version.clone())).or_default().push(Stored::from(*file));
         }
     }
     let packages = packages.into_iter().map(|((package, version), files)| PackageFiles { package, version, files });

@@ -7,6 +7,7 @@ use rustix::fs::{Access, access};
 use serde::Serialize;
 
 use super::changed::{self, FileReplacer};
+use super::image::{is_unmounted, mount_if_due};
 use super::registries::{every_scope, locate};
 use crate::error::AppError;
 
@@ -56,7 +57,7 @@ pub fn uninstall(name: &OsStr, only_user: bool, force: bool) -> Result<UndoOutco
 pub struct RepairOutcome {
     /// The installation.
     pub name: Stored,
-    /// "whole", "rolled-back", "completed" or "empty".
+    /// "whole", "mounted", "rolled-back", "completed" or "empty".
     pub repaired: &'static str,
     /// What was restored.
     pub undone: Option<UndoOutcome>,
@@ -73,7 +74,7 @@ pub struct Repairs {
     pub files: Vec<Stored>,
 }
 
-/// Undoes interrupted installations and completes interrupted removals: of this name, or all that this user may change. Replaced files
+/// Undoes interrupted installations, completes interrupted removals, and mounts images that are not mounted: of this name, or all that this user may change. Replaced files
 /// come first.
 ///
 /// # Errors
@@ -101,7 +102,11 @@ pub fn repair(name: Option<&OsStr>, only_user: bool) -> Result<Repairs, AppError
     }
     let outcome = |(registry, name): (Registry, std::ffi::OsString)| {
         let (repaired, undone, error) = match coldstart_install::repair(&registry, &name, &FileReplacer) {
-            Ok(Repaired::Whole) => ("whole", None, None),
+            Ok(Repaired::Whole) => match mount_again(&registry, &name) {
+                Ok(false) => ("whole", None, None),
+                Ok(true) => ("mounted", None, None),
+                Err(error) => ("failed", None, Some(error.sentence())),
+            },
             Ok(Repaired::Empty) => ("empty", None, None),
             Ok(Repaired::RolledBack(undone)) => ("rolled-back", Some(undone), None),
             Ok(Repaired::Completed(undone)) => ("completed", Some(undone), None),
@@ -115,6 +120,15 @@ pub fn repair(name: Option<&OsStr>, only_user: bool) -> Result<Repairs, AppError
 }
 
 fn is_whole(found: &coldstart_install::Found) -> bool {
-    let state = found.manifest.as_ref().and_then(|manifest| manifest.as_ref().ok()).map(|manifest| manifest.state);
-    state == Some(coldstart_install::InstallationState::Installed)
+    let manifest = found.manifest.as_ref().and_then(|manifest| manifest.as_ref().ok());
+    manifest.is_some_and(|manifest| {
+        manifest.state == coldstart_install::InstallationState::Installed && !is_unmounted(manifest)
+    })
+}
+
+fn mount_again(registry: &Registry, name: &OsStr) -> Result<bool, AppError> {
+    match registry.read(name)? {
+        Some(manifest) => mount_if_due(&manifest, &registry.installation(name)?),
+        None => Ok(false),
+    }
 }

@@ -19,8 +19,6 @@ const LOOKS_OF_A_READ: f64 = 8.0;
 pub(super) struct ImageFix<'args> {
     /// Directory on whose file system the image lies.
     pub(super) beside: &'args Path,
-    /// Whether what is found is to be installed.
-    pub(super) is_installing: bool,
 }
 
 impl ImageFix<'_> {
@@ -39,9 +37,6 @@ impl Fix for ImageFix<'_> {
     }
 
     fn predict(&mut self, subject: &Subject<'_>) -> Result<Prospect, AppError> {
-        if self.is_installing {
-            return Ok(Prospect::not(self, "images are not installed by this command yet: see `coldstart image run`"));
-        }
         if !rustix::process::geteuid().is_root() {
             return Ok(Prospect::not(self, "only root can mount an image"));
         }

@@ -42,7 +42,7 @@ impl Baseline {
 /// Installs the best fixes of a story: replaces the files that they change, and then records the plan anew, as the files lie elsewhere
 /// now. At last the program is started from where it was installed; if it does not do what it did, the installation is undone.
 ///
-/// `request` has the plan if prefetching is among the fixes; the files to be replaced are filled in here.
+/// `request` has the plan if prefetching is among the fixes; the image of the trial and the files to be replaced are filled in here.
 ///
 /// # Errors
 /// If something cannot be installed, or the program behaves differently. Then nothing is installed.
@@ -54,9 +54,10 @@ pub fn install_best(
 ) -> Result<InstallOutcome, AppError> {
     let Some(step) = story.fixes.first() else { return Err(AppError::new("there is no fix to install")) };
     request.changes.clone_from(&step.changes);
+    request.image.clone_from(&story.image);
     if !step.kinds.contains(&FixKind::Prefetch) {
         request.plan = None;
-        if request.places.iter().chain(&request.also).any(PlaceChoice::needs_plan) {
+        if request.image.is_none() && request.places.iter().chain(&request.also).any(PlaceChoice::needs_plan) {
             observer.note("no plan is installed, as none pays here: the changed files serve every start");
         }
     }

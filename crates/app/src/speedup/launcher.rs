@@ -49,8 +49,13 @@ impl Launcher {
 
     /// As [`Self::command`], for an image instead of a plan.
     pub(super) fn command_with_image(&self, file: &Path, image: &Path, program: &CommandLine) -> CommandLine {
+        self.for_image().command(file, image, program)
+    }
+
+    /// The same launcher for images: the small one recognises them.
+    pub(crate) fn for_image(&self) -> Self {
         let words = if self.words.is_empty() { Vec::new() } else { vec!["image".into(), "run".into()] };
-        Self { words, ..self.clone() }.command(file, image, program)
+        Self { words, ..self.clone() }
     }
 
     /// Copies it to `file`.

@@ -37,7 +37,7 @@ use coldstart_sys::private_mounts::{Method, possible};
 use coldstart_view::numbers::bytes;
 
 use crate::error::{AppError, HintExt};
-use crate::install::Guard;
+use crate::install::{Guard, ImageToInstall};
 use crate::measure::coldest_state;
 use crate::observer::Observer;
 use crate::prefetch::{RecordedPlan, write_plan};
@@ -106,7 +106,7 @@ fn fixes<'a>(options: &'a SpeedupOptions) -> Vec<Box<dyn Fix + 'a>> {
     let all: Vec<Box<dyn Fix + 'a>> = vec![
         Box::new(BindFix::default()),
         Box::new(PackFix::default()),
-        Box::new(ImageFix { beside, is_installing: options.install_for.is_some() }),
+        Box::new(ImageFix { beside }),
         Box::new(PrefetchFix { pages: Pages::Cached, beside }),
         Box::new(PrefetchFix { pages: Pages::Used, beside }),
     ];
@@ -203,7 +203,11 @@ pub fn speedup(
         (Some(places), Some(best)) => traces::write(places, &subject, &mut best.setup, observer)?,
         _ => None,
     };
+    // Open, it outlives the trial's directory.
+    let image = best.as_ref().and_then(|best| best.setup.image_file()).filter(|_| options.install_for.is_some());
+    let image = image.map(|path| ImageToInstall::open(path, &[])).transpose()?;
     Ok(Story {
+        image,
         cold,
         prospects,
         before_is_copied: !plain.overlays().is_empty(),

@@ -192,6 +192,11 @@ impl Setup {
         self.image.as_ref().map(|image| image.made)
     }
 
+    /// The image's file.
+    pub(super) fn image_file(&self) -> Option<&Path> {
+        self.image.as_ref().map(|image| image.file.as_path())
+    }
+
     /// The plan that is replayed.
     pub(super) fn plan(&self) -> Option<&RecordedPlan> {
         self.plan.as_ref().map(|plan| &plan.recorded)

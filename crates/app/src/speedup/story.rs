@@ -12,10 +12,14 @@ use super::fix::Prospect;
 use super::installation::Baseline;
 use super::limit::{LimitedBy, limit, limited_by, medians};
 use crate::fix_kind::{FileChange, FixKind};
+use crate::install::ImageToInstall;
 
 /// The result of `speedup`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Story {
+    /// The image of the best set, if that is to be installed.
+    #[serde(skip)]
+    pub(super) image: Option<ImageToInstall>,
     /// The state used as cold.
     pub cold: StartState,
     /// Every fix that was asked for: what it would do, or why it does not fit.

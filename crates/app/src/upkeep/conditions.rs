@@ -68,6 +68,8 @@ pub enum Skipped {
     HalfMade,
     /// The installation has no plan.
     NoPlan,
+    /// It starts from an image, which the start itself reads.
+    Image,
     /// It cannot be read.
     Unusable {
         /// Why.

@@ -156,6 +156,7 @@ fn plan_of(registry: &Registry, found: &Found) -> Result<PathBuf, Skipped> {
         (InstallationState::Installed, true) => {
             registry.installation(&found.name).map(|installation| installation.plan()).map_err(|error| unusable(&error))
         }
+        (InstallationState::Installed, false) if manifest.body.image.is_some() => Err(Skipped::Image),
         (InstallationState::Installed, false) => Err(Skipped::NoPlan),
         (InstallationState::Installing | InstallationState::Uninstalling, _) => Err(Skipped::HalfMade),
     }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::launching::LaunchingArgs;
+use super::installing::InstallArgs;
+use super::launching::{LaunchingArgs, ProgramArgs, WaitingArgs};
 use super::output::ForceArgs;
 
 #[derive(Debug, Args)]
@@ -22,6 +23,9 @@ pub(crate) enum ImageAction {
     /// Start a program with the image's files in the place of their originals
     #[command(after_help = RUN_HELP)]
     Run(RunArgs),
+    /// Have a program start from an image where people start it, until that is undone
+    #[command(after_help = INSTALL_HELP)]
+    Install(Box<InstallImageArgs>),
     /// Mount an image for everybody on this machine
     #[command(after_help = MOUNT_HELP)]
     Mount(MountArgs),
@@ -65,6 +69,10 @@ pub(crate) struct MakeArgs {
     /// Trace of a start (`coldstart trace --cold --layers pages,files`); may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Vec<PathBuf>,
+
+    /// File or directory to leave out, with all below it; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) exclude: Vec<PathBuf>,
 
     /// How to store files with hot pages; zstd needs Linux 6.15 to mount the image
     #[arg(long, value_name = "HOW", default_value = "none")]
@@ -111,6 +119,34 @@ pub(crate) struct RunArgs {
     /// The program to start, and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) words: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallImageArgs {
+    /// The image
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) installing: InstallArgs,
+
+    /// File or directory to leave out when the image is made again; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) exclude: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) waiting: WaitingArgs,
+
+    /// Regular file as the program's standard input when the image is made again [default: empty]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
 }
 
 #[derive(Debug, Args)]
@@ -191,6 +227,20 @@ Exit code: the program's; 126 it cannot be started; 127 it is not found.
 Examples:
   sudo coldstart image run office.erofs -- soffice --headless --terminate_after_init
   coldstart-run office.erofs -- soffice";
+
+const INSTALL_HELP: &str = "\
+The image is copied to the installation's directory, and the places start `coldstart-run IMAGE -- PROGRAM`. As root it is for all users: a unit mounts the image at each boot, \
+and it is mounted now, so that users start from it who may not mount it. The program starts without the image if that is gone, and an original that has changed since is used instead of its copy. \
+`coldstart installed` says how it is, makes the image again (--refresh) and undoes all of it (--uninstall).
+
+Only root can do that. The program cannot replace or remove files of the image, so do not install programs that update themselves. Programs of other users than root start in a user namespace.
+
+Exit codes: 0 installed; 2 something broke, and nothing was installed.
+
+Examples:
+  sudo coldstart image make -o soffice.erofs -- soffice --headless --terminate_after_init
+  sudo coldstart image install soffice.erofs -- soffice --headless --terminate_after_init
+  sudo coldstart image install --after-upgrades soffice.erofs -- soffice --headless --terminate_after_init";
 
 const MOUNT_HELP: &str = "\
 The image is mounted below /run/coldstart/images until it is unmounted or the machine is shut down. No program is affected by that: `coldstart image run` uses it. Pages that one \

@@ -14,7 +14,7 @@ pub(crate) struct InstalledArgs {
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<OsString>,
 
-    /// Make changed files again, record the program again with the options of its installation, and replace the plan; without
+    /// Make changed files again, record the program again with the options of its installation, and replace the plan or the image; without
     /// NAME, of all that are stale
     #[arg(long, conflicts_with_all = ["uninstall", "repair", "replay"])]
     pub(crate) refresh: bool,
@@ -50,7 +50,7 @@ pub(crate) struct InstalledArgs {
     #[arg(long, requires = "name", conflicts_with = "repair")]
     pub(crate) uninstall: bool,
 
-    /// Undo installations that were interrupted, and complete interrupted removals
+    /// Undo installations that were interrupted, complete interrupted removals, and mount images that are not mounted
     #[arg(long)]
     pub(crate) repair: bool,
 
@@ -80,6 +80,7 @@ pub(crate) enum PlaceKind {
     Modulefile,
     Login,
     Upgrades,
+    Mount,
 }
 
 impl PlaceKind {
@@ -92,13 +93,15 @@ impl PlaceKind {
             Self::Modulefile => "modulefile",
             Self::Login => "login",
             Self::Upgrades => "upgrades",
+            Self::Mount => "mount",
         }
     }
 }
 
 const HELP: &str = "\
 Lists what is installed for all users and for this user, and how it is: `fresh`; `stale`, when files of the plan have changed \
-since, which are then not prefetched; or `broken`, when the launcher, the plan, the program or a place is gone or was edited. \
+since, which are then not prefetched, or originals of an image, which are then used instead; or `broken`, when the launcher, the plan, \
+the image, the program or a place is gone or was edited, or an image is not mounted. \
 The program starts in any case.
 
 --replay stops on battery and when tasks wait for memory. With the place `login` it is done after each login, and with \

@@ -7,7 +7,7 @@ use clap::Args;
 /// The places, and for whom.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct InstallArgs {
-    /// Where to install: wrapper, wrapper=DIRECTORY, desktop, desktop=ID, unit=UNIT, modulefile=DIRECTORY, login, upgrades; may
+    /// Where to install: wrapper, wrapper=DIRECTORY, desktop, desktop=ID, unit=UNIT, modulefile=DIRECTORY, login, upgrades, mount; may
     /// be repeated
     /// [default: the desktop entries that start the program, and a wrapper]
     #[arg(long = "place", value_name = "PLACE")]

@@ -1,12 +1,13 @@
-//! Installing a plan, for every verb that does.
+//! Installing a plan or an image, for every verb that does.
 
-use coldstart_app::install::{InstallOutcome, InstallRequest, PlanToInstall, parse_places, places_for};
+use coldstart_app::install::{ImageToInstall, InstallOutcome, InstallRequest, PlanToInstall, parse_places, places_for};
 use coldstart_app::launching::Waiting;
 use coldstart_app::speedup::Launcher;
 use coldstart_install::{FixInUse, RecordingFacts, Stored};
 use coldstart_launch::CommandLine;
 
 use crate::args::installing::InstallArgs;
+use crate::commands::installed::cost;
 use crate::error::CliError;
 use crate::output::path::printable;
 use crate::output::text::{counted, list};
@@ -29,18 +30,31 @@ pub(crate) fn recording(
     })
 }
 
+/// What the launcher is given.
+pub(crate) enum StartFile {
+    /// A plan.
+    Plan(PlanToInstall),
+    /// An image.
+    Image(ImageToInstall),
+}
+
 /// What is to be installed, as the arguments say.
 pub(crate) fn request(
     args: &InstallArgs,
     program: CommandLine,
-    plan: PlanToInstall,
+    start: StartFile,
     recording: RecordingFacts,
     fixes: Vec<FixInUse>,
 ) -> Result<InstallRequest, CliError> {
+    let (plan, image) = match start {
+        StartFile::Plan(plan) => (Some(plan), None),
+        StartFile::Image(image) => (None, Some(image)),
+    };
     Ok(InstallRequest {
         program,
         name: args.name.clone(),
-        plan: Some(plan),
+        plan,
+        image,
         launcher: Launcher::installed()?,
         places: parse_places(&args.places)?,
         also: parse_places(&args.also())?,
@@ -57,6 +71,9 @@ pub(crate) fn in_words(outcome: &InstallOutcome) -> String {
     let mut text = format!("installed {}\n", printable(outcome.program.path()));
     for place in &outcome.places {
         text.push_str(&list("place", &place.summary));
+    }
+    if let Some(image) = &outcome.image {
+        text.push_str(&list("image", &cost(image)));
     }
     if let Some(first) = outcome.replaced_files.first() {
         let first = printable(first.path());

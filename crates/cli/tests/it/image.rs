@@ -1,7 +1,7 @@
 //! `coldstart image`: made of real starts and trees, verified, shown, and programs run from it.
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -76,6 +76,33 @@ fn a_tree_becomes_an_image_that_is_the_same() {
     assert!(["same", "not-asked"].contains(&kernel.as_str().unwrap()), "{verified}");
     let shown = text(&scene.run(&["show", "x.erofs"]).stdout);
     assert!(shown.contains(made["uuid"].as_str().unwrap()) && shown.contains("0 pages of 0 files"), "{shown}");
+}
+
+#[test]
+fn what_is_excluded_is_not_in_the_image_also_by_a_path_with_links() {
+    let scene = Scene::new();
+    std::os::unix::fs::symlink("tree", scene.path("link")).unwrap();
+    let whole = scene.json(0, &["make", "-o", "x.erofs", "--tree", "tree"]);
+    let made = scene.json(0, &["make", "-o", "x.erofs", "--tree", "tree", "--exclude", "link/below"]);
+    assert_eq!(made["files"], whole["files"].as_u64().unwrap() - 2, "the directory and its file");
+    assert_eq!(made["trees"], serde_json::json!([]), "it is not whole any more");
+    let verified = scene.json(0, &["verify", "x.erofs", "--against", "/"]);
+    assert_eq!(verified["against"]["differences"], serde_json::json!([]));
+}
+
+#[test]
+fn only_the_owner_may_write_to_an_image() {
+    let scene = Scene::new();
+    let mode = |name: &str| fs::metadata(scene.path(name)).unwrap().permissions().mode() & 0o777;
+    scene.json(0, &["make", "-o", "x.erofs", "--tree", "tree"]);
+    fs::set_permissions(scene.path("x.erofs"), fs::Permissions::from_mode(0o664)).unwrap();
+    scene.json(0, &["make", "-o", "x.erofs", "--tree", "tree"]);
+    assert_eq!(mode("x.erofs"), 0o644);
+    let command = r#"umask 0; exec "$0" image make -o y.erofs --tree tree"#;
+    let mut shell = Command::new("sh");
+    let status = shell.arg("-c").arg(command).arg(env!("CARGO_BIN_EXE_coldstart"));
+    assert!(status.current_dir(scene.directory.path()).stdout(Stdio::null()).status().unwrap().success());
+    assert_eq!(mode("y.erofs"), 0o644);
 }
 
 #[test]

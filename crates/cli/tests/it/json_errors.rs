@@ -11,6 +11,7 @@ use crate::text;
 const VERBS: &[(&str, &[&str])] = &[
     ("bind", &["--in-place", "/no/such"]),
     ("doctor", &["--verb", "dance"]),
+    ("image install", &["/no/such.erofs", "--", "true"]),
     ("image make", &["--tree", "/no/such"]),
     ("image mount", &["/no/such"]),
     ("image show", &["/no/such"]),

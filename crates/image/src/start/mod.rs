@@ -32,7 +32,7 @@ use front::is_start_image_begin;
 pub use front::{Front, FrontError, uuid_text};
 use outside::read_outside;
 use place::take_place;
-pub use place::{Left, Placed, take_place_of_own};
+pub use place::{Left, Placed, changed_originals, take_place_of_own};
 use stream::stream;
 pub use trust::{Distrust, check as check_trust, is_roots_directory};
 
@@ -73,10 +73,12 @@ pub fn mount_point(front: &Front) -> PathBuf {
     Path::new(MOUNTS).join(front.uuid_text())
 }
 
-/// Whether a file is a start image, by its first bytes. No means a plan, or that it cannot be read.
-pub fn is_image(path: &Path) -> bool {
+/// Opens a file if it is a start image, by its first bytes. `None` means a plan, or that it cannot be read.
+pub fn open_if_image(path: &Path) -> Option<File> {
     let mut first = [0; 8];
-    open_regular(path).and_then(|file| file.read_exact_at(&mut first, 0)).is_ok() && is_start_image_begin(&first)
+    let file = open_regular(path).ok()?;
+    file.read_exact_at(&mut first, 0).ok()?;
+    is_start_image_begin(&first).then_some(file)
 }
 
 /// Puts the image's files into the place of their originals for this process, and has a process beside it read what the program will need.
@@ -88,21 +90,29 @@ pub fn is_image(path: &Path) -> bool {
 /// Why the program starts from its own files alone. It can be started all the same.
 pub fn start_from(path: &Path, program: &[OsString]) -> Result<Placed, StartError> {
     let image = open_regular(path).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
+    start_from_open(path, &image, program)
+}
+
+/// The same for an image that is open; `path` is its name.
+///
+/// # Errors
+/// As [`start_from`].
+pub fn start_from_open(path: &Path, image: &File, program: &[OsString]) -> Result<Placed, StartError> {
     let begin = Instant::now();
-    let front = Front::read(&image).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
+    let front = Front::read(image).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
     let seeks = begin.elapsed() > SEEK;
     let programs = front.programs_of(program);
     if seeks {
         read_outside(&front, programs, seeks, &|| begin.elapsed() > LONGEST_WAIT);
     }
     let mut reads = false;
-    let placed = take_place(path, &image, &front, &mut || {
+    let placed = take_place(path, image, &front, &mut || {
         if !seeks {
-            reads = read_beside(&image, &front, programs, true).is_ok();
+            reads = read_beside(image, &front, programs, true).is_ok();
         }
     })?;
     if placed.taken > 0 && !reads {
-        let _ = read_beside(&image, &front, programs, !seeks);
+        let _ = read_beside(image, &front, programs, !seeks);
     }
     Ok(placed)
 }

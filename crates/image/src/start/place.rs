@@ -143,6 +143,13 @@ fn look(files: &[HotFile]) -> Vec<Result<OwnedFd, Left>> {
     found.into_iter().map(|slot| slot.into_inner().unwrap_or(Err(Left::Missing))).collect()
 }
 
+/// The hot files whose originals a start would use, because they are not what was copied, with the reasons.
+pub fn changed_originals(front: &Front) -> Vec<(PathBuf, Left)> {
+    let files = front.index.files.iter();
+    let found = files.zip(look(&front.index.files));
+    found.filter_map(|(file, original)| Some((file.path.clone(), original.err()?))).collect()
+}
+
 fn original(file: &HotFile) -> Result<OwnedFd, Left> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let original = openat(CWD, &file.path, flags, Mode::empty()).map_err(|_| Left::Missing)?;

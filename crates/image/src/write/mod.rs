@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
 use coldstart_output::{OutputKind, OutputTarget, StagedFile};
@@ -68,11 +68,21 @@ pub fn stage_image(
     progress: Progress,
 ) -> Result<(StagedFile, Written), WriteError> {
     let staged = target.begin()?;
+    only_owner_writes(staged.file()).map_err(|error| WriteError::Output(target.failed(error)))?;
     let written = write_image(staged.file(), plan, progress).map_err(|error| match error {
         WriteError::Image(source) => WriteError::Output(target.failed(source)),
         error => error,
     })?;
     Ok((staged, written))
+}
+
+/// Takes the right to write from others than the owner, whatever the umask and the mode of the file that is replaced: root mounts no image
+/// that others may change.
+fn only_owner_writes(file: &File) -> std::io::Result<()> {
+    const WRITE: u32 = 0o022;
+    let mut permissions = file.metadata()?.permissions();
+    permissions.set_mode(permissions.mode() & !WRITE);
+    file.set_permissions(permissions)
 }
 
 /// Writes an image to an empty file.

@@ -47,14 +47,19 @@ pub(crate) fn look(path: &Path) -> Result<Standing, InstallError> {
     }
 }
 
-/// Reads a regular file of at most [`MOST_BYTES`] without following a link.
-pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+/// Opens a regular file without following a link.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(open(path, flags, Mode::empty())?);
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
+    if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
+    Ok(file)
+}
+
+/// Reads a regular file of at most [`MOST_BYTES`] without following a link.
+pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
     let mut bytes = Vec::new();
     file.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {

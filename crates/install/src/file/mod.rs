@@ -12,7 +12,7 @@ use crate::stored::Stored;
 
 pub(crate) use look::{Standing, is_marked, look, read_regular, sha256};
 pub(crate) use restore::{flush_parent, remove, remove_empty, restore};
-pub(crate) use write::{back_up, create_directories, missing_directories, prepare, write, write_new};
+pub(crate) use write::{back_up, copy_new, create_directories, missing_directories, prepare, write, write_new};
 
 /// What every file of ours contains in its first lines.
 pub(crate) const MARK: &str = "Written by coldstart";

@@ -1,7 +1,8 @@
 //! Writing a file of an installation: recorded, backed up, staged, renamed.
 
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use coldstart_output::{StagedFile, flush_directory, remove_leftovers};
@@ -88,14 +89,30 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Inst
         .map_err(InstallError::io("write", path))
 }
 
+/// Copies an open file under a name, replacing what is there, and flushes it to disk. It may be large.
+pub(crate) fn copy_new(mut from: &File, path: &Path, mode: u32) -> Result<(), InstallError> {
+    staged_by(path, |file| {
+        from.rewind()?;
+        io::copy(&mut from, &mut file.file())?;
+        Ok(fchmod(file.file(), Mode::from_raw_mode(mode))?)
+    })
+    .map_err(InstallError::io("write", path))
+}
+
 /// The same with rights of the caller's choice.
 pub(super) fn staged(path: &Path, bytes: &[u8], rights: impl FnOnce(&StagedFile) -> io::Result<()>) -> io::Result<()> {
+    staged_by(path, |file| {
+        file.file().write_all(bytes)?;
+        rights(file)
+    })
+}
+
+fn staged_by(path: &Path, fill: impl FnOnce(&StagedFile) -> io::Result<()>) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     // Of an earlier run that was killed. Errors do not matter here.
     let _ = remove_leftovers(directory);
     let mut file = StagedFile::create(directory, path.file_name().unwrap_or(OsStr::new("file")), 0o600)?;
-    file.file().write_all(bytes)?;
-    rights(&file)?;
+    fill(&file)?;
     file.file().sync_all()?;
     file.name_over(path)?;
     flush_directory(directory, file.file())

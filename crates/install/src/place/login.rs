@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use coldstart_profile::printable;
 
 use super::upkeep_unit::{self, WANTED_LATER};
-use super::{Place, PlannedPlace, Subject};
+use super::{Place, PlannedPlace, StartWith, Subject};
 use crate::directories::Scope;
 use crate::error::InstallError;
 
@@ -28,6 +28,11 @@ impl Place for Login {
 
     fn plan(&self, subject: &Subject<'_>) -> Result<PlannedPlace, InstallError> {
         let directories = subject.directories;
+        if subject.start_with == StartWith::Image {
+            let reason = "a start from an image reads it itself, so that nothing is read after login";
+            let hint = "leave the place out, or install a plan: `coldstart prefetch install`";
+            return Err(InstallError::refused("the place `login`".to_owned(), reason, Some(hint)));
+        }
         let command = upkeep_unit::command(SERVICE, subject, "installed --replay")?;
         let service = directories.user_units.join(SERVICE);
         let mut planned = PlannedPlace {

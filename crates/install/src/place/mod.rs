@@ -7,6 +7,7 @@
 //! | a drop-in of a systemd unit | `unit/` |
 //! | reading the plan after login | `login.rs` |
 //! | recording again after upgrades | `upgrades.rs`; `upkeep_unit.rs` |
+//! | an image mounted for all users | `mount.rs` |
 //! | a module of Environment Modules and Lmod | `modulefile.rs` |
 //! | the entry point of a container image | `container.rs` |
 //! | the shell scripts that start a program with its plan | `script.rs` |
@@ -18,6 +19,7 @@ pub mod container;
 mod desktop;
 mod login;
 mod modulefile;
+mod mount;
 mod script;
 mod systemd_word;
 mod unit;
@@ -39,6 +41,7 @@ use crate::transaction::DraftPlace;
 pub use desktop::Desktop;
 pub use login::{LOGIN, Login};
 pub use modulefile::ModuleFile;
+pub use mount::{MOUNT, Mount, unit_of};
 pub use script::starter;
 pub use unit::Unit;
 pub use upgrades::{UPGRADES, Upgrades};
@@ -53,9 +56,11 @@ pub struct Subject<'a> {
     pub program: &'a Path,
     /// The arguments of the recorded start.
     pub arguments: &'a [OsString],
-    /// The program that replays the plan.
+    /// What the launcher starts it with.
+    pub start_with: StartWith,
+    /// The program that replays the plan, or starts from the image.
     pub launcher: &'a Path,
-    /// Its arguments before the plan.
+    /// Its arguments before the plan or image.
     pub launcher_words: &'a [OsString],
     /// The paths of the installation.
     pub installation: &'a Installation,
@@ -63,6 +68,26 @@ pub struct Subject<'a> {
     pub directories: &'a Directories,
     /// What units need to know.
     pub system: &'a SystemFacts,
+}
+
+/// What a launcher starts a program with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StartWith {
+    /// A prefetch plan.
+    #[default]
+    Plan,
+    /// A start image.
+    Image,
+}
+
+impl Subject<'_> {
+    /// The file that the launcher is given: plan or image.
+    pub fn start_file(&self) -> PathBuf {
+        match self.start_with {
+            StartWith::Plan => self.installation.plan(),
+            StartWith::Image => self.installation.image(),
+        }
+    }
 }
 
 /// What units that keep plans in use and up to date need to know of the system.
@@ -126,6 +151,8 @@ pub enum PlaceChoice {
     Login(Login),
     /// `upgrades`.
     Upgrades(Upgrades),
+    /// `mount`.
+    Mount(Mount),
 }
 
 impl PlaceChoice {
@@ -140,7 +167,7 @@ impl PlaceChoice {
         let value = parts.next().map(|value| OsString::from_vec(value.to_vec()));
         let refused = |reason: &str| {
             let hint = "the places are `wrapper`, `wrapper=DIRECTORY`, `desktop`, `desktop=ID`, `unit=UNIT`, \
-                        `modulefile=DIRECTORY`, `login` and `upgrades`";
+                        `modulefile=DIRECTORY`, `login`, `upgrades` and `mount`";
             InstallError::refused(format!("`{}`", coldstart_profile::printable(Path::new(words))), reason, Some(hint))
         };
         if value.as_ref().is_some_and(|value| value.is_empty()) {
@@ -163,13 +190,14 @@ impl PlaceChoice {
             (b"modulefile", Some(value)) => Ok(Self::ModuleFile(ModuleFile { directory: directory(value)? })),
             (b"login", None) => Ok(Self::Login(Login)),
             (b"upgrades", None) => Ok(Self::Upgrades(Upgrades)),
-            (b"login" | b"upgrades", Some(_)) => Err(refused("it has no value")),
+            (b"mount", None) => Ok(Self::Mount(Mount)),
+            (b"login" | b"upgrades" | b"mount", Some(_)) => Err(refused("it has no value")),
             (b"unit" | b"modulefile", None) => Err(refused("it needs a value")),
             _ => Err(refused("there is no such place")),
         }
     }
 
-    /// Whether it starts the program with a plan, or reads one.
+    /// Whether it starts the program with a plan or from an image, or reads one of them.
     pub fn needs_plan(&self) -> bool {
         !matches!(self, Self::Upgrades(_))
     }
@@ -182,6 +210,7 @@ impl PlaceChoice {
             Self::ModuleFile(place) => place,
             Self::Login(place) => place,
             Self::Upgrades(place) => place,
+            Self::Mount(place) => place,
         }
     }
 }
@@ -258,6 +287,7 @@ mod tests {
             "modulefile=/m",
             "login",
             "upgrades",
+            "mount",
         ] {
             assert_eq!(PlaceChoice::parse(OsStr::new(words)).unwrap().words(), words);
         }

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, SystemFacts, starter_file};
+use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, StartWith, Subject, SystemFacts, starter_file};
 use coldstart_install::{Directories, Environment, InstallError, Installation, Registry};
 use coldstart_testing::{is_there, script, skip, succeed};
 use tempfile::TempDir;
@@ -55,6 +55,7 @@ impl Home {
             program: &self.program,
             arguments,
             launcher: &self.launcher,
+            start_with: StartWith::Plan,
             launcher_words: &[],
             installation: &self.installation,
             directories: &self.directories,

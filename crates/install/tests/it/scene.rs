@@ -26,6 +26,7 @@ pub(crate) fn scene() -> TempDir {
     fs::write(places.join("old"), "what stood there\n").unwrap();
     fs::set_permissions(places.join("old"), Permissions::from_mode(0o640)).unwrap();
     symlink("nowhere", places.join("link")).unwrap();
+    fs::write(scene.path().join("image"), "image").unwrap();
     scene
 }
 

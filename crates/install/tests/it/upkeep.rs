@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, Subject, SystemFacts};
+use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, StartWith, Subject, SystemFacts};
 use coldstart_install::{Directories, Environment, InstallError, PlannedContent, Registry};
 use coldstart_testing::{is_there, script, skip};
 use tempfile::TempDir;
@@ -46,6 +46,7 @@ impl Home {
             program: Path::new("/bin/true"),
             arguments: &arguments,
             launcher: Path::new("/bin/true"),
+            start_with: if place == "mount" { StartWith::Image } else { StartWith::Plan },
             launcher_words: &[],
             installation: &installation,
             directories,
@@ -155,4 +156,20 @@ fn without_systemd_units_are_written_and_the_user_is_told() {
     home.system.package_databases.clear();
     let error = home.plan("upgrades").unwrap_err();
     assert!(error.to_string().contains("could be watched") && error.hint().is_some(), "{error}");
+}
+
+#[test]
+fn systemd_accepts_the_unit_of_an_image_and_others_than_all_users_get_none() {
+    let home = Home::new(b"of us", "bin/coldstart");
+    assert!(matches!(home.plan("mount"), Err(InstallError::Refused { .. })));
+    let root = home.directory.path().join("a root");
+    let all = Directories::system(&root, &Environment::default());
+    let planned = home.plan_in("mount", &all).unwrap();
+    let paths: Vec<_> = planned.shared.iter().map(|file| file.path.strip_prefix(&root).unwrap().to_owned()).collect();
+    let units = Path::new("etc/systemd/system");
+    let unit = "coldstart-image-app.service";
+    assert_eq!(paths, [units.join(unit), units.join("multi-user.target.wants").join(unit)]);
+    if let Some(said) = home.verified(&planned) {
+        assert_eq!(said, "");
+    }
 }

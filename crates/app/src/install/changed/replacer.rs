@@ -10,6 +10,7 @@ use coldstart_profile::printable;
 use super::details::{Details, real};
 use super::make::make;
 use crate::error::AppError;
+use crate::image::unmount_uuid;
 use crate::install::program::open_to_others;
 
 /// What dpkg runs after each of its runs, behind the path of coldstart.
@@ -30,6 +31,14 @@ impl Replacer for FileReplacer {
 
     fn state(&self, file: &ChangedFile) -> ReplacedState {
         state(file).unwrap_or_else(|error| ReplacedState::Changed(error.sentence()))
+    }
+
+    fn unmount(&self, uuid: &str) -> Result<(), InstallError> {
+        unmount_uuid(uuid).map_err(|error| InstallError::Replacer {
+            doing: "unmount",
+            path: Path::new(coldstart_image::start::MOUNTS).join(uuid),
+            reason: error.to_string(),
+        })
     }
 }
 

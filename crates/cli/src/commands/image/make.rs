@@ -16,10 +16,12 @@ pub(super) fn run(args: &MakeArgs) -> Result<Exit, CliError> {
     let start = (!args.words.is_empty()).then(|| RecordedStart {
         command: command_line(&ProgramArgs { words: args.words.clone() }),
         launching: launching(&args.launching),
-        make_cold: !args.as_is,
+        working_directory: None,
+        make_cold: (!args.as_is).into(),
     });
     let options = MakeOptions {
         trees: args.tree.clone(),
+        exclude: args.exclude.clone(),
         root: args.root.clone(),
         oci: args.oci.clone(),
         oci_output: args.oci_output.clone(),

@@ -3,7 +3,7 @@
 mod upkeep;
 mod words;
 
-pub(crate) use words::undone;
+pub(crate) use words::{cost, undone};
 
 use std::ffi::OsStr;
 

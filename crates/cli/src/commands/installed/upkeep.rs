@@ -81,6 +81,7 @@ fn in_words(reason: &Skipped) -> String {
         Skipped::HalfMade => {
             "it is being installed or removed, or that was interrupted (`coldstart installed --repair`)".to_owned()
         }
+        Skipped::Image => "it starts from an image, which the start itself reads: there is no plan".to_owned(),
         Skipped::NoPlan => "it has no plan, only changed files".to_owned(),
         Skipped::Unusable { message } => escaped(message),
     }

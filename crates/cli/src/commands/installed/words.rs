@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use coldstart_app::install::{
-    FellBack, Health, InstallationReport, Listing, RefreshOutcome, RepairOutcome, Repairs, UndoOutcome,
+    FellBack, Health, InstallationReport, InstalledImage, Listing, RefreshOutcome, RepairOutcome, Repairs, UndoOutcome,
 };
 use coldstart_install::{FileState, Scope, Stored};
 use coldstart_profile::shell_command;
@@ -90,6 +90,9 @@ fn one(report: &InstallationReport) -> String {
             text.push_str(&list(&kind(&place.place), &format!("{}{state}", shown(path))));
         }
     }
+    if let Some(image) = &report.image {
+        text.push_str(&list("image", &format!("{}: {}", shown(&image.file), cost(image))));
+    }
     for path in &report.replaced_files {
         text.push_str(&list("replaced", &shown(path)));
     }
@@ -104,6 +107,17 @@ fn one(report: &InstallationReport) -> String {
     text + &list("next", &escaped(report.next_step.as_deref().unwrap_or_default()))
 }
 
+/// What an image costs.
+pub(crate) fn cost(image: &InstalledImage) -> String {
+    let (bytes, read, memory) = (image.bytes, image.read_bytes, image.memory_bytes);
+    format!(
+        "{} on the disk, of which a start reads {}; up to {} stay in memory while there is room",
+        size::bytes(bytes),
+        size::bytes(read),
+        size::bytes(memory)
+    )
+}
+
 pub(super) fn refreshed(outcome: &RefreshOutcome) -> String {
     let mut text = String::new();
     let name = shown(&outcome.name);
@@ -115,7 +129,13 @@ pub(super) fn refreshed(outcome: &RefreshOutcome) -> String {
         }
     }
     if outcome.bytes > 0 {
-        text.push_str(&format!("recorded {name} again: the plan reads {}", size::bytes(outcome.bytes)));
+        let read = size::bytes(outcome.bytes);
+        text.push_str(&match outcome.image_bytes {
+            None => format!("recorded {name} again: the plan reads {read}"),
+            Some(bytes) => {
+                format!("made the image of {name} again: {}, of which a start reads {read}", size::bytes(bytes))
+            }
+        });
         if outcome.predicted_start_seconds > 0.0 {
             text.push_str(&format!(", {:.3} s predicted for a cold start", outcome.predicted_start_seconds));
         }
@@ -173,6 +193,7 @@ pub(super) fn repaired(outcome: &Repairs) -> String {
             (None, Some(undone), _) => {
                 format!("{name}: its interrupted removal was completed\n{}", self::undone(undone))
             }
+            (None, None, "mounted") => format!("{name}: its image is mounted again\n"),
             (None, None, "whole") => format!("{name}: is complete, nothing to repair\n"),
             (None, None, _) => format!("{name}: what was left of it was removed\n"),
         }

@@ -4,6 +4,7 @@
 
 mod changed;
 mod ends;
+mod installed;
 mod mounted;
 mod rights;
 mod same;
