@@ -31,7 +31,11 @@ from django.conf import settings
 settings.configure(INSTALLED_APPS=['django.contrib.admin', 'django.contrib.auth', 'django.contrib.contenttypes',
     'django.contrib.sessions', 'django.contrib.messages'], ROOT_URLCONF='urls', ALLOWED_HOSTS=['*'], SECRET_KEY='x',
     DATABASES={'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}},
-    TEMPLATES=[{'BACKEND': 'django.template.backends.django.DjangoTemplates', 'APP_DIRS': True}])
+    MIDDLEWARE=['django.contrib.sessions.middleware.SessionMiddleware',
+        'django.contrib.auth.middleware.AuthenticationMiddleware', 'django.contrib.messages.middleware.MessageMiddleware'],
+    TEMPLATES=[{'BACKEND': 'django.template.backends.django.DjangoTemplates', 'APP_DIRS': True, 'OPTIONS':
+        {'context_processors': ['django.template.context_processors.request', 'django.contrib.auth.context_processors.auth',
+            'django.contrib.messages.context_processors.messages']}}])
 import sys, types
 urls = types.ModuleType('urls')
 sys.modules['urls'] = urls
@@ -132,8 +136,10 @@ fn real(workshop: &Workshop, site: &Site, wanted: &[&str], program: &str) -> Res
     for wheel in &found {
         let name = wheel.split('-').next().unwrap_or(wheel);
         let prefix = format!("prefix/{name}/{SITE}");
-        let mut command = words([PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--no-index"]);
-        command.extend(["--target".to_owned(), text(&site.source.join(&prefix)), text(&wheels.join(wheel))]);
+        fs::create_dir_all(site.source.join(&prefix))?;
+        // As pip does, but for programs and data, which no start imports.
+        let mut command = words([PYTHON, "-m", "zipfile", "-e"]);
+        command.extend([text(&wheels.join(wheel)), text(&site.source.join(&prefix))]);
         successful(workshop, &command)?;
         prefixes.push(prefix);
     }
