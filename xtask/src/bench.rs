@@ -19,6 +19,7 @@ mod container;
 mod figure;
 mod gate;
 mod hyperfine;
+mod index;
 mod inspect_chromium;
 mod inspect_usr_lib;
 mod interrupt;

@@ -8,7 +8,7 @@ use coldstart_host::mounts::Mounts;
 
 use crate::guard::{Guard, is_absent};
 use crate::listing::Listing;
-use crate::store::store_of;
+use crate::store::{store_item, tells_no_change};
 
 /// Longest wait for a directory or file that keeps changing.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(6);
@@ -73,10 +73,17 @@ impl Directories {
     }
 
     fn add_listed(&mut self, path: PathBuf, listing: Listing, mounts: &Mounts) {
-        let own = Guard { path: path.clone(), identity: Some(listing.identity) };
-        let guard = store_of(&path, mounts).and_then(|store| Guard::of(store.directory())).unwrap_or(own);
-        let number = self.guard(guard);
-        self.known.insert(path, Known::Listed(listing, number));
+        let known = if let Some(guard) = store_item(&path).and_then(|item| Guard::of(&item)) {
+            Known::Listed(listing, self.guard(guard))
+        } else if tells_no_change(&path, mounts) {
+            let reason =
+                "it is in an image whose directories all have the same time, so that another image looks the same";
+            Known::Unknown(reason.to_owned())
+        } else {
+            let own = Guard { path: path.clone(), identity: Some(listing.identity) };
+            Known::Listed(listing, self.guard(own))
+        };
+        self.known.insert(path, known);
     }
 
     fn guard(&mut self, guard: Guard) -> usize {

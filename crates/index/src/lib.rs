@@ -40,5 +40,5 @@ pub use language::{Language, Recognised};
 pub use listing::{Listing, Name, NameKind};
 pub use manifest::{LanguageIndex, MANIFEST, Manifest, ManifestError, SourceFile};
 pub use place::{CURRENT, IndexPlace, PlaceError};
-pub use store::{Store, store_of};
+pub use store::store_item;
 pub use variables::{Syntax, Variable};

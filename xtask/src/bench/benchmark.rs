@@ -75,6 +75,14 @@ pub(super) enum Benchmark {
     TraceFile,
     /// A container from its unpacked layers and from a start image, on a network disk
     Container,
+    /// Python with 100 directories of modules, and with one: plain, a farm of links, an index
+    IndexPython,
+    /// Real programs in Python, each distribution in a directory of its own
+    IndexPythonPrograms,
+    /// Perl with 100 directories of modules
+    IndexPerl,
+    /// Guile with 100 directories of modules
+    IndexGuile,
     /// How large the page of a million events is, how long it takes to open, how smoothly it pans
     ViewPage,
 }
@@ -109,6 +117,7 @@ impl Benchmark {
             Self::TracePages => 15,
             Self::TraceFunctions => 15,
             Self::TraceFile | Self::ViewPage => 9,
+            Self::IndexPython | Self::IndexPerl | Self::IndexGuile => 25,
             _ => 7,
         }
     }

@@ -10,9 +10,9 @@ use super::record::Record;
 use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
-    container, gate, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size, pack_speed,
-    pagecache_saved, precision, programs, readiness, same_against_same, search, selective, session, starts_at_once,
-    trace, view_page,
+    container, gate, index, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size,
+    pack_speed, pagecache_saved, precision, programs, readiness, same_against_same, search, selective, session,
+    starts_at_once, trace, view_page,
 };
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
@@ -22,6 +22,7 @@ impl Benchmark {
         match self {
             Self::Container => container::TOOLS,
             Self::Gate => gate::TOOLS,
+            Self::IndexPython | Self::IndexPythonPrograms | Self::IndexPerl | Self::IndexGuile => index::TOOLS,
             Self::InspectChromium => inspect_chromium::TOOLS,
             Self::InspectUsrLib => inspect_usr_lib::TOOLS,
             Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
@@ -71,6 +72,10 @@ impl Benchmark {
             Self::TraceFunctions => trace::functions::measure(workshop, record),
             Self::TraceFile => trace::file::measure(workshop, record),
             Self::ViewPage => view_page::measure(workshop, record),
+            Self::IndexPython => index::measure(workshop, record, index::Language::Python),
+            Self::IndexPythonPrograms => index::measure(workshop, record, index::Language::PythonPrograms),
+            Self::IndexPerl => index::measure(workshop, record, index::Language::Perl),
+            Self::IndexGuile => index::measure(workshop, record, index::Language::Guile),
             _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
         }
     }
@@ -108,6 +113,9 @@ impl Benchmark {
             Self::TraceFunctions => trace::functions::figures(record),
             Self::TraceFile => trace::file::figures(record),
             Self::ViewPage => view_page::figures(record),
+            Self::IndexPython | Self::IndexPythonPrograms | Self::IndexPerl | Self::IndexGuile => {
+                index::figures(record)
+            }
             _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
         }
     }
@@ -152,6 +160,10 @@ impl Benchmark {
             | Self::TraceFunctions
             | Self::TraceFile
             | Self::ViewPage
+            | Self::IndexPython
+            | Self::IndexPythonPrograms
+            | Self::IndexPerl
+            | Self::IndexGuile
             | Self::Container => None,
         }
     }
@@ -194,6 +206,10 @@ mod tests {
                 Benchmark::TraceFile,
                 Benchmark::ViewPage,
                 Benchmark::Container,
+                Benchmark::IndexPython,
+                Benchmark::IndexPythonPrograms,
+                Benchmark::IndexPerl,
+                Benchmark::IndexGuile,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }
