@@ -108,6 +108,9 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     // Programs with an index of their modules, beside those in Python.
     tool("perl", "perl"),
     tool("guile", "guile-3.0"),
+    tool("ruby", "ruby"),
+    tool("bundle", "ruby-bundler"),
+    tool("/usr/lib/ruby/vendor_ruby/bootsnap.rb", "ruby-bootsnap"),
     tool("script", "bsdutils"),
     tool("sqlite3", "sqlite3"),
     tool("bwrap", "bubblewrap"),

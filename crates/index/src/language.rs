@@ -14,6 +14,8 @@ pub enum Language {
     Perl,
     /// Guile 3.
     Guile,
+    /// Ruby 2.7 and later (MRI).
+    Ruby,
 }
 
 /// What a program is by its name.
@@ -27,7 +29,7 @@ pub enum Recognised {
 
 impl Language {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Python, Self::Perl, Self::Guile];
+    pub const ALL: [Self; 4] = [Self::Python, Self::Perl, Self::Guile, Self::Ruby];
 
     /// Its name in sentences.
     pub fn name(self) -> &'static str {
@@ -35,6 +37,7 @@ impl Language {
             Self::Python => "Python",
             Self::Perl => "Perl",
             Self::Guile => "Guile",
+            Self::Ruby => "Ruby",
         }
     }
 
@@ -44,6 +47,7 @@ impl Language {
             Self::Python => "python",
             Self::Perl => "perl",
             Self::Guile => "guile",
+            Self::Ruby => "ruby",
         }
     }
 }
@@ -53,7 +57,7 @@ const INTERPRETERS: &[(&str, Recognised)] = &[
     ("python", Recognised::Indexable(Language::Python)),
     ("pypy", Recognised::Other("PyPy")),
     ("perl", Recognised::Indexable(Language::Perl)),
-    ("ruby", Recognised::Other("Ruby")),
+    ("ruby", Recognised::Indexable(Language::Ruby)),
     ("guile", Recognised::Indexable(Language::Guile)),
     ("node", Recognised::Other("Node")),
     ("nodejs", Recognised::Other("Node")),

@@ -20,6 +20,8 @@ pub(crate) struct Searches {
     pub(crate) found: BTreeSet<Vec<u8>>,
     /// Names that nothing had.
     pub(crate) missing: BTreeSet<Vec<u8>>,
+    /// Processes of another one.
+    foreign: BTreeSet<u32>,
 }
 
 impl Searches {
@@ -47,7 +49,13 @@ impl Searches {
             entries,
             found: names(b'F'),
             missing: names(b'M'),
+            foreign,
         })
+    }
+
+    /// Whether a process ran this interpreter.
+    pub(crate) fn has(&self, process: u32) -> bool {
+        !self.foreign.contains(&process)
     }
 }
 

@@ -45,6 +45,10 @@ impl Variable {
                 without(':')?;
                 Ok(vec![Self { name: "PYTHONPATH", prefix: own.into_os_string(), separator: ":" }])
             }
+            Language::Ruby => {
+                without(':')?;
+                Ok(vec![Self { name: "RUBYLIB", prefix: own.into_os_string(), separator: ":" }])
+            }
             Language::Guile => {
                 without(':')?;
                 let mut prefix = own.into_os_string();

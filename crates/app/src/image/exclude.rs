@@ -56,7 +56,7 @@ mod tests {
         let run =
             |name: &str| HotRun { path: root.join(name).into(), pages: PageRange::new(0, 1).unwrap(), programs: 1 };
         let runs = ["keep/a", "out/first", "outside"].map(run).to_vec();
-        let mut hot = HotOrder { programs: vec!["x".into()], runs };
+        let mut hot = HotOrder { programs: vec!["x".into()], runs, ..HotOrder::default() };
         leave_out(&[root.join("out")], &mut entries, &mut trees, &mut hot);
         assert!(trees.is_empty());
         let kept: Vec<&Path> = hot.runs.iter().map(|run| &*run.path).collect();

@@ -10,6 +10,7 @@ mod make;
 mod observed;
 mod perl;
 mod python;
+mod ruby;
 mod run;
 mod show;
 

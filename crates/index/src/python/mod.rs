@@ -16,15 +16,13 @@ mod resolve;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use crate::directories::{Directories, Known, PATIENCE};
+use crate::directories::{Directories, Known};
 use crate::identity::Identity;
-use crate::listing::unsettled_for;
 use crate::log::{Event, escaped};
 use crate::manifest::SourceFile;
+use crate::sources::settled_sources;
 use marshal::Marshal;
 use recording::{FoundModule, Recording, as_path, stripped};
 use resolve::{Answer, LOADERS, resolve, stems, suffixes};
@@ -166,18 +164,13 @@ impl PythonIndex {
                 found.entry(module.origin.clone()).or_insert_with(|| module.name.clone());
             }
         }
-        let unsettled = |path: &Path, now| source(path).and_then(|source| unsettled_for(&source.identity, now));
-        let now = SystemTime::now();
-        if let Some(wait) = found.keys().filter_map(|path| unsettled(as_path(path), now)).max() {
-            std::thread::sleep(wait.min(PATIENCE));
-        }
-        let now = SystemTime::now();
-        for (path, name) in found {
-            let Some(source) = source(as_path(&path)) else { continue };
-            if unsettled_for(&source.identity, now).is_none() {
-                self.sources.push((name, source));
-            }
-        }
+        let paths = found.keys().map(|path| as_path(path));
+        let mut names: BTreeMap<PathBuf, Vec<u8>> =
+            found.iter().map(|(path, name)| (as_path(path).to_owned(), name.clone())).collect();
+        self.sources = settled_sources(paths)
+            .into_iter()
+            .filter_map(|source| Some((names.remove(&source.path)?, source)))
+            .collect();
     }
 
     /// The data for the hook. Of `packed`, those whose source is still the same are taken. `maker` is the user that makes it.
@@ -203,7 +196,7 @@ impl PythonIndex {
         out.dictionary();
         for code in packed {
             let Some((_, known)) = self.sources.get(code.number) else { continue };
-            if source(&known.path).as_ref() != Some(known) {
+            if SourceFile::of(&known.path).as_ref() != Some(known) {
                 continue;
             }
             out.text(known.path.as_os_str().as_bytes()).tuple(7);
@@ -276,8 +269,7 @@ impl PythonIndex {
 
     /// Whether all sources in the pack may be read by everybody; otherwise the pack must not be, either.
     pub fn is_public(&self) -> bool {
-        let is_public = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|found| found.mode() & 0o004 != 0);
-        self.sources.iter().all(|(_, source)| is_public(&source.path))
+        self.sources.iter().all(|(_, source)| source.is_public())
     }
 }
 
@@ -295,12 +287,6 @@ pub fn source_of(file: &Path) -> PathBuf {
         (Some(above), Some(stem)) => above.join(as_path(&[stem, b".py"].concat())),
         _ => file.to_owned(),
     }
-}
-
-/// A source as it is now.
-fn source(path: &Path) -> Option<SourceFile> {
-    let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
-    Some(SourceFile { path: path.to_owned(), identity: Identity::of_metadata(&found), bytes: found.len() })
 }
 
 /// The directories in which a module was found.

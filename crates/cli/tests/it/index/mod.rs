@@ -6,6 +6,7 @@ mod perl;
 mod places;
 mod python;
 mod python_changes;
+mod ruby;
 mod scene;
 mod table;
 mod verbs;
