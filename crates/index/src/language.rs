@@ -14,6 +14,8 @@ pub enum Language {
     Perl,
     /// Guile 3.
     Guile,
+    /// Node 18 and later.
+    Node,
 }
 
 /// What a program is by its name.
@@ -27,7 +29,7 @@ pub enum Recognised {
 
 impl Language {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Python, Self::Perl, Self::Guile];
+    pub const ALL: [Self; 4] = [Self::Python, Self::Perl, Self::Guile, Self::Node];
 
     /// Its name in sentences.
     pub fn name(self) -> &'static str {
@@ -35,6 +37,7 @@ impl Language {
             Self::Python => "Python",
             Self::Perl => "Perl",
             Self::Guile => "Guile",
+            Self::Node => "Node",
         }
     }
 
@@ -44,6 +47,7 @@ impl Language {
             Self::Python => "python",
             Self::Perl => "perl",
             Self::Guile => "guile",
+            Self::Node => "node",
         }
     }
 }
@@ -55,8 +59,8 @@ const INTERPRETERS: &[(&str, Recognised)] = &[
     ("perl", Recognised::Indexable(Language::Perl)),
     ("ruby", Recognised::Other("Ruby")),
     ("guile", Recognised::Indexable(Language::Guile)),
-    ("node", Recognised::Other("Node")),
-    ("nodejs", Recognised::Other("Node")),
+    ("node", Recognised::Indexable(Language::Node)),
+    ("nodejs", Recognised::Indexable(Language::Node)),
     ("R", Recognised::Other("R")),
     ("php", Recognised::Other("PHP")),
     ("lua", Recognised::Other("Lua")),

@@ -12,7 +12,7 @@
 //! | a directory's names with its identity; directories that are still changing | `listing.rs`, `directories.rs` |
 //! | what is checked at a start: directories, immutable stores | `identity.rs`, `guard.rs`, `store.rs` |
 //! | which entries of a path have a name | `providers.rs` |
-//! | the data for one language | `python/`, `perl.rs`, `guile.rs` |
+//! | the data for one language | `python/`, `perl.rs`, `guile.rs`, `node.rs` |
 //! | what all languages have in common, in one file | `manifest.rs` |
 //! | content that appears whole or not at all | `place.rs` |
 //!
@@ -26,6 +26,7 @@ mod language;
 mod listing;
 pub mod log;
 mod manifest;
+pub mod node;
 pub mod perl;
 mod place;
 pub mod providers;

@@ -30,7 +30,7 @@ pub enum Syntax {
 
 impl Variable {
     /// The variables for a language, with an index's content in a directory, which must be absolute. `Err`: a character in the directory's
-    /// name that separates entries of a variable.
+    /// name that separates entries of a variable; U+FFFD for bytes that are no character, if the interpreter needs one.
     ///
     /// # Errors
     /// The character.
@@ -51,6 +51,17 @@ impl Variable {
                 prefix.push(":...");
                 let sources = Self { name: "GUILE_LOAD_PATH", prefix, separator: ":" };
                 Ok(vec![sources, Self { name: "GUILE_LOAD_COMPILED_PATH", prefix: "...".into(), separator: ":" }])
+            }
+            Language::Node => {
+                // Node reads the variable as UTF-8.
+                let hook = own.join("hook.js");
+                let path = hook.to_str().ok_or(char::REPLACEMENT_CHARACTER)?;
+                let quoted = match path.contains([' ', '"', '\\']) {
+                    true => format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"")),
+                    false => path.to_owned(),
+                };
+                let prefix = format!("--require {quoted}").into();
+                Ok(vec![Self { name: "NODE_OPTIONS", prefix, separator: " " }])
             }
             Language::Perl => {
                 // A word of options, in which the path stands between braces.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use coldstart_index::log;
 use coldstart_index::{
-    IndexPlace, Language, LanguageIndex, Manifest, Variable, guile as guile_index, perl as perl_index,
-    python as python_index,
+    IndexPlace, Language, LanguageIndex, Manifest, Variable, guile as guile_index, node as node_index,
+    perl as perl_index, python as python_index,
 };
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_profile::{JsonPath, printable};
@@ -18,17 +18,18 @@ use serde::Serialize;
 
 use super::compare::{Answers, answers, of_files, of_modules, of_outputs};
 use super::observed::{ObservedStart, observed};
-use super::{guile, interpreter, perl, python, settings, variables_of};
+use super::{guile, interpreter, node, perl, python, settings, variables_of};
 use crate::error::{AppError, HintExt};
 use crate::launching::Launching;
 use crate::observer::Observer;
 use crate::text::{counted, plain};
 
 /// The logs of a recorded start: the variable that names it to the hook, and its name below the index in the making.
-const LOGS: [(Language, &str, &str); 3] = [
+const LOGS: [(Language, &str, &str); 4] = [
     (Language::Python, python_index::LOG_VARIABLE, "log.python"),
     (Language::Perl, perl_index::LOG_VARIABLE, "log.perl"),
     (Language::Guile, guile_index::LOG_VARIABLE, "log.guile"),
+    (Language::Node, node_index::LOG_VARIABLE, "log.node"),
 ];
 /// Languages whose versions are not supported, in the hint.
 const SUPPORTED: &str = "Python must be CPython 3.9 or later and started without -E and -I, Perl without -T";
@@ -174,6 +175,7 @@ fn prepare(place: &IndexPlace, language: Language) -> Result<(), AppError> {
         Language::Python => python::prepare(place),
         Language::Perl => perl::prepare(place),
         Language::Guile => guile::prepare(place),
+        Language::Node => node::prepare(place),
     }
 }
 
@@ -231,6 +233,7 @@ impl Maker<'_> {
                 Language::Python => python::fill(self.place, &events, &self.options, notes)?,
                 Language::Perl => perl::fill(self.place, &events, notes)?,
                 Language::Guile => guile::fill(self.place, &events, &self.options, notes)?,
+                Language::Node => node::fill(self.place, &events, notes)?,
             });
         }
         if parts.is_empty() {
