@@ -10,6 +10,8 @@
   const log = process.env.COLDSTART_INDEX_LOG_NODE;
   const stat = fs.statSync;
   const find = Module._findPath;
+  // With fewer directories a table of their names is no gain.
+  const FEW_ENDS = 8;
   delete Module._cache[__filename];
 
   // Another Node, and its children, see the variable as it was.
@@ -61,71 +63,117 @@
     if (typeof request !== 'string' || !Array.isArray(paths) || paths.length < 2) return false;
     if (request === '' || request[0] === '.' || request[0] === '/') return false;
     if (/[^ -~]|\/(?:\.{0,2}\/|\.{1,2}$)/.test(request)) return false;
+    if (paths.some((path) => typeof path !== 'string')) return false;
     for (const extension in Module._extensions) if (extension[0] !== '.') return false;
     return true;
   };
 
-  // The directories up to the first that has the name, without those before it that do not. `isCertain`: none has it.
-  const narrow = (request, paths) => {
-    // Without regard to case, for file systems that do not regard it.
-    const parts = request.toLowerCase().split('/', 2);
-    const top = `\n${parts[0]}\n`;
-    const isScoped = request[0] === '@' && parts.length > 1 && parts[1] !== '';
-    const within = isScoped ? `\n${parts[1]}\n` : '';
-    const scope = isScoped ? request.slice(0, parts[0].length) : '';
-    const list = [];
+  // The end of nearly every list is the same: the directories of NODE_PATH, and Node's own.
+  let ends = [];
+  let joinedEnds;
+  // For each beginning of a name, the first of them that has it.
+  let firstEnds = new Map();
+  // How many of them have been checked, and which of these are unknown or have changed.
+  let checkedEnds = 0;
+  let doubtfulEnds = [];
+  const forget = () => {
+    states = [];
+    checkedEnds = 0;
+    doubtfulEnds = [];
+  };
+  const isAtEnd = (key) => {
+    if (Module.globalPaths !== ends) {
+      ends = Module.globalPaths;
+      if (!Array.isArray(ends)) return false;
+      joinedEnds = `\0${ends.join('\0')}`;
+      firstEnds = new Map();
+      ends.forEach((path, rank) => {
+        const known = directories[path];
+        if (known === undefined) return;
+        for (const name of known[1].split('\n')) if (!firstEnds.has(name)) firstEnds.set(name, rank);
+      });
+      forget();
+    }
+    return ends.length >= FEW_ENDS && key.endsWith(joinedEnds);
+  };
+
+  // Adds the directories up to the first that has the name, without those before it that do not. Returns whether one has it.
+  const narrow = (parts, paths, list) => {
+    const [top, within, scope] = parts;
     for (const path of paths) {
-      if (typeof path !== 'string') return undefined;
       const known = directories[path];
       if (known !== undefined) {
         const [guard, names, scopes] = known;
+        const below = scopes[scope];
         if (!names.includes(top)) {
           if (isFresh(guard)) continue;
-        } else if (isScoped && scopes[scope] !== undefined) {
-          const [below, own] = scopes[scope];
-          if (!own.includes(within)) {
-            if (isFresh(below)) continue;
-          } else {
-            list.push(path);
-            return { list, isCertain: false };
-          }
-        } else {
+        } else if (below === undefined || below[1].includes(within)) {
           list.push(path);
-          return { list, isCertain: false };
+          return true;
+        } else if (isFresh(below[0])) {
+          continue;
         }
       }
       list.push(path);
     }
-    return { list, isCertain: true };
+    return false;
+  };
+  const narrowEnds = (name, list) => {
+    const first = firstEnds.get(name);
+    const limit = first === undefined ? ends.length : first;
+    for (; checkedEnds < limit; checkedEnds++) {
+      const known = directories[ends[checkedEnds]];
+      if (known === undefined || !isFresh(known[0])) doubtfulEnds.push(checkedEnds);
+    }
+    for (const rank of doubtfulEnds) {
+      if (rank >= limit) break;
+      list.push(ends[rank]);
+    }
+    if (first !== undefined) list.push(ends[first]);
+    return first !== undefined;
   };
 
   const findNarrowed = function (request, paths) {
     if (!isSearch(request, paths)) return find.apply(this, arguments);
-    let { list, isCertain } = narrow(request, paths) || { list: paths };
-    // A module that is missing may have been installed meanwhile.
-    if (isCertain) {
-      states = [];
-      ({ list, isCertain } = narrow(request, paths));
-    }
     const cache = Module._pathCache;
     const key = `${request}\0${paths.join('\0')}`;
-    if (list.length === paths.length || cache[key]) return find.apply(this, arguments);
+    if (cache[key]) return find.apply(this, arguments);
+    // Without regard to case, for file systems that do not regard it.
+    const [first, second] = request.toLowerCase().split('/', 2);
+    const isScoped = request[0] === '@' && second !== undefined && second !== '';
+    const parts = [`\n${first}\n`, isScoped ? `\n${second}\n` : '', isScoped ? request.slice(0, first.length) : ''];
+    const search = () => {
+      const list = [];
+      if (isScoped || !isAtEnd(key)) return [list, narrow(parts, paths, list)];
+      return [list, narrow(parts, paths.slice(0, -ends.length), list) || narrowEnds(first, list)];
+    };
+    let [list, isThere] = search();
+    if (!isThere) {
+      // It may have been installed meanwhile.
+      forget();
+      [list, isThere] = search();
+    }
+    if (list.length === paths.length) return find.apply(this, arguments);
     let found = false;
     if (list.length > 0) {
       // Node remembers what it finds by request and list.
       const shorter = `${request}\0${list.join('\0')}`;
       const before = cache[shorter];
-      delete cache[shorter];
+      if (before) delete cache[shorter];
       const given = Array.from(arguments);
       given[1] = list;
       try {
         found = find.apply(this, given);
       } finally {
-        if (cache[shorter]) cache[key] = cache[shorter];
-        if (before) cache[shorter] = before; else delete cache[shorter];
+        const now = cache[shorter];
+        if (now) {
+          cache[key] = now;
+          delete cache[shorter];
+        }
+        if (before) cache[shorter] = before;
       }
     }
-    return found || isCertain ? found : find.apply(this, arguments);
+    return found || !isThere ? found : find.apply(this, arguments);
   };
 
   const recorded = (search) => {

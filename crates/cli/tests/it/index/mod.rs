@@ -1,6 +1,7 @@
 //! `coldstart index`: real programs with and without it, in all circumstances of the table in docs/index.md.
 
 mod guile;
+mod node;
 mod perl;
 mod places;
 mod python;
