@@ -32,7 +32,8 @@ const LOGS: [(Language, &str, &str); 4] = [
     (Language::Node, node_index::LOG_VARIABLE, "log.node"),
 ];
 /// Languages whose versions are not supported, in the hint.
-const SUPPORTED: &str = "Python must be CPython 3.9 or later and started without -E and -I, Perl without -T";
+const SUPPORTED: &str =
+    "Python must be CPython 3.9 or later and started without -E and -I, Perl without -T, Node without --watch";
 
 /// What an index is made for.
 #[derive(Clone, Debug)]
@@ -120,9 +121,6 @@ struct Maker<'a> {
 /// unchanged then.
 pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcome, AppError> {
     let place = IndexPlace::begin(&options.output)?;
-    for language in Language::ALL {
-        variables_of(place.target(), language)?;
-    }
     let launch_options = options.launching.options()?;
     let first = observed(&options.command, &launch_options, &[])?;
     check_start(&options.command, &first)?;
