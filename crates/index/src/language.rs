@@ -16,6 +16,8 @@ pub enum Language {
     Guile,
     /// Ruby 2.7 and later (MRI).
     Ruby,
+    /// Node 18 and later.
+    Node,
 }
 
 /// What a program is by its name.
@@ -29,7 +31,7 @@ pub enum Recognised {
 
 impl Language {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Python, Self::Perl, Self::Guile, Self::Ruby];
+    pub const ALL: [Self; 5] = [Self::Python, Self::Perl, Self::Guile, Self::Ruby, Self::Node];
 
     /// Its name in sentences.
     pub fn name(self) -> &'static str {
@@ -38,6 +40,7 @@ impl Language {
             Self::Perl => "Perl",
             Self::Guile => "Guile",
             Self::Ruby => "Ruby",
+            Self::Node => "Node",
         }
     }
 
@@ -48,6 +51,7 @@ impl Language {
             Self::Perl => "perl",
             Self::Guile => "guile",
             Self::Ruby => "ruby",
+            Self::Node => "node",
         }
     }
 }
@@ -59,8 +63,8 @@ const INTERPRETERS: &[(&str, Recognised)] = &[
     ("perl", Recognised::Indexable(Language::Perl)),
     ("ruby", Recognised::Indexable(Language::Ruby)),
     ("guile", Recognised::Indexable(Language::Guile)),
-    ("node", Recognised::Other("Node")),
-    ("nodejs", Recognised::Other("Node")),
+    ("node", Recognised::Indexable(Language::Node)),
+    ("nodejs", Recognised::Indexable(Language::Node)),
     ("R", Recognised::Other("R")),
     ("php", Recognised::Other("PHP")),
     ("lua", Recognised::Other("Lua")),

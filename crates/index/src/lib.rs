@@ -12,7 +12,7 @@
 //! | a directory's names with its identity; directories that are still changing | `listing.rs`, `directories.rs` |
 //! | what is checked at a start: directories, immutable stores | `identity.rs`, `guard.rs`, `store.rs` |
 //! | which entries of a path have a name | `providers.rs` |
-//! | the data for one language | `python/`, `perl.rs`, `guile.rs`, `ruby.rs` |
+//! | the data for one language | `python/`, `perl.rs`, `guile.rs`, `ruby.rs`, `node.rs` |
 //! | sources whose code is kept | `sources.rs` |
 //! | what all languages have in common, in one file | `manifest.rs` |
 //! | content that appears whole or not at all | `place.rs` |
@@ -27,6 +27,7 @@ mod language;
 mod listing;
 pub mod log;
 mod manifest;
+pub mod node;
 pub mod perl;
 mod place;
 pub mod providers;

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use coldstart_profile::shell_word;
 
@@ -17,6 +17,8 @@ pub struct Variable {
     pub prefix: OsString,
     /// What is between both.
     pub separator: &'static str,
+    /// A file without which the interpreter would not start: its variable is set only if the file can be read.
+    pub needs: Option<PathBuf>,
 }
 
 /// For whom settings are written.
@@ -30,7 +32,7 @@ pub enum Syntax {
 
 impl Variable {
     /// The variables for a language, with an index's content in a directory, which must be absolute. `Err`: a character in the directory's
-    /// name that separates entries of a variable.
+    /// name that separates entries of a variable; U+FFFD for bytes that are no character, if the interpreter needs one.
     ///
     /// # Errors
     /// The character.
@@ -43,18 +45,32 @@ impl Variable {
         match language {
             Language::Python => {
                 without(':')?;
-                Ok(vec![Self { name: "PYTHONPATH", prefix: own.into_os_string(), separator: ":" }])
+                Ok(vec![Self { name: "PYTHONPATH", prefix: own.into_os_string(), separator: ":", needs: None }])
             }
             Language::Ruby => {
                 without(':')?;
-                Ok(vec![Self { name: "RUBYLIB", prefix: own.into_os_string(), separator: ":" }])
+                Ok(vec![Self { name: "RUBYLIB", prefix: own.into_os_string(), separator: ":", needs: None }])
             }
             Language::Guile => {
                 without(':')?;
                 let mut prefix = own.into_os_string();
                 prefix.push(":...");
-                let sources = Self { name: "GUILE_LOAD_PATH", prefix, separator: ":" };
-                Ok(vec![sources, Self { name: "GUILE_LOAD_COMPILED_PATH", prefix: "...".into(), separator: ":" }])
+                let sources = Self { name: "GUILE_LOAD_PATH", prefix, separator: ":", needs: None };
+                Ok(vec![
+                    sources,
+                    Self { name: "GUILE_LOAD_COMPILED_PATH", prefix: "...".into(), separator: ":", needs: None },
+                ])
+            }
+            Language::Node => {
+                // Node reads the variable as UTF-8.
+                let hook = own.join("hook.js");
+                let path = hook.to_str().ok_or(char::REPLACEMENT_CHARACTER)?;
+                let quoted = match path.contains([' ', '"', '\\']) {
+                    true => format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"")),
+                    false => path.to_owned(),
+                };
+                let prefix = format!("--require {quoted}").into();
+                Ok(vec![Self { name: "NODE_OPTIONS", prefix, separator: " ", needs: Some(hook) }])
             }
             Language::Perl => {
                 // A word of options, in which the path stands between braces.
@@ -62,7 +78,7 @@ impl Variable {
                 let mut prefix = OsString::from("-M5;BEGIN{local($@,$!);do(q{");
                 prefix.push(own.join("hook.pl"));
                 prefix.push("})}");
-                Ok(vec![Self { name: "PERL5OPT", prefix, separator: " " }])
+                Ok(vec![Self { name: "PERL5OPT", prefix, separator: " ", needs: None }])
             }
         }
     }
@@ -79,15 +95,27 @@ impl Variable {
 
     /// As a line, without the line's end. `None` if the name cannot be written in this syntax.
     pub fn line(&self, syntax: Syntax) -> Option<String> {
-        let Self { name, separator, .. } = self;
+        let Self { name, separator, needs, .. } = self;
         match syntax {
             Syntax::Shell => {
                 let prefix = shell_word(&self.prefix);
-                Some(format!("export {name}={prefix}\"${{{name}:+{separator}${name}}}\""))
+                let export = format!("export {name}={prefix}\"${{{name}:+{separator}${name}}}\"");
+                Some(match needs {
+                    None => export,
+                    Some(file) => format!("[ ! -r {} ] || {export}", shell_word(file.as_os_str())),
+                })
             }
             Syntax::Modulefile => {
-                let prefix = self.prefix.to_str().filter(|text| !text.contains(['{', '}', '\\', '\n']))?;
-                Some(format!("prepend-path -d {{{separator}}} {name} {{{prefix}}}"))
+                let is_plain = |text: &&str| !text.contains(['{', '}', '\\', '\n']);
+                let prefix = self.prefix.to_str().filter(is_plain)?;
+                let set = format!("prepend-path -d {{{separator}}} {name} {{{prefix}}}");
+                match needs {
+                    None => Some(set),
+                    Some(file) => {
+                        let file = file.to_str().filter(is_plain)?;
+                        Some(format!("if {{[file readable {{{file}}}]}} {{ {set} }}"))
+                    }
+                }
             }
         }
     }
@@ -105,6 +133,21 @@ mod tests {
         assert_eq!(python.value(Some(OsStr::new(""))), "/i/python");
         assert_eq!(python.value(Some(OsStr::new("/a:/b"))), "/i/python:/a:/b");
         assert_eq!(Variable::of(Language::Python, Path::new("/i:j")), Err(':'));
+    }
+
+    #[test]
+    fn node_would_not_start_without_its_hook() {
+        let variable = &Variable::of(Language::Node, Path::new("/no where")).unwrap()[0];
+        assert_eq!(variable.value(Some(OsStr::new("-i"))), r#"--require "/no where/node/hook.js" -i"#);
+        let script = format!("set -e; {}; echo \"${{NODE_OPTIONS-unset}}\"", variable.line(Syntax::Shell).unwrap());
+        let output =
+            std::process::Command::new("sh").args(["-c", &script]).env_remove("NODE_OPTIONS").output().unwrap();
+        assert_eq!(output.stdout, b"unset\n");
+        let line = variable.line(Syntax::Modulefile).unwrap();
+        assert!(
+            line.starts_with("if {[file readable {/no where/node/hook.js}]} { prepend-path -d { } NODE_OPTIONS "),
+            "{line}"
+        );
     }
 
     #[test]

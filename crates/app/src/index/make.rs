@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use coldstart_index::log;
 use coldstart_index::{
-    IndexPlace, Language, LanguageIndex, Manifest, Variable, guile as guile_index, perl as perl_index,
-    python as python_index, ruby as ruby_index,
+    IndexPlace, Language, LanguageIndex, Manifest, Variable, guile as guile_index, node as node_index,
+    perl as perl_index, python as python_index, ruby as ruby_index,
 };
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_profile::{JsonPath, printable};
@@ -18,21 +18,22 @@ use serde::Serialize;
 
 use super::compare::{Answers, answers, of_files, of_modules, of_outputs};
 use super::observed::{ObservedStart, observed};
-use super::{guile, interpreter, perl, python, ruby, settings, variables_of};
+use super::{guile, interpreter, node, perl, python, ruby, settings, variables_of};
 use crate::error::{AppError, HintExt};
 use crate::launching::Launching;
 use crate::observer::Observer;
 use crate::text::{counted, plain};
 
 /// The logs of a recorded start: the variable that names it to the hook, and its name below the index in the making.
-const LOGS: [(Language, &str, &str); 4] = [
+const LOGS: [(Language, &str, &str); 5] = [
     (Language::Python, python_index::LOG_VARIABLE, "log.python"),
     (Language::Perl, perl_index::LOG_VARIABLE, "log.perl"),
     (Language::Guile, guile_index::LOG_VARIABLE, "log.guile"),
     (Language::Ruby, ruby_index::LOG_VARIABLE, "log.ruby"),
+    (Language::Node, node_index::LOG_VARIABLE, "log.node"),
 ];
 /// Languages whose versions are not supported, in the hint.
-const SUPPORTED: &str = "Python must be CPython 3.9 or later and started without -E and -I, Perl without -T, Ruby 2.7 or later and without --disable-gems";
+const SUPPORTED: &str = "Python must be CPython 3.9 or later and started without -E and -I, Perl without -T, Ruby 2.7 or later and without --disable-gems, Node without --watch";
 
 /// What an index is made for.
 #[derive(Clone, Debug)]
@@ -120,9 +121,6 @@ struct Maker<'a> {
 /// unchanged then.
 pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcome, AppError> {
     let place = IndexPlace::begin(&options.output)?;
-    for language in Language::ALL {
-        variables_of(place.target(), language)?;
-    }
     let launch_options = options.launching.options()?;
     let first = observed(&options.command, &launch_options, &[])?;
     check_start(&options.command, &first)?;
@@ -176,6 +174,7 @@ fn prepare(place: &IndexPlace, language: Language) -> Result<(), AppError> {
         Language::Perl => perl::prepare(place),
         Language::Guile => guile::prepare(place),
         Language::Ruby => ruby::prepare(place),
+        Language::Node => node::prepare(place),
     }
 }
 
@@ -234,6 +233,7 @@ impl Maker<'_> {
                 Language::Perl => perl::fill(self.place, &events, notes)?,
                 Language::Guile => guile::fill(self.place, &events, &self.options, notes)?,
                 Language::Ruby => ruby::fill(self.place, &events, &self.options, notes)?,
+                Language::Node => node::fill(self.place, &events, notes)?,
             });
         }
         if parts.is_empty() {

@@ -7,6 +7,7 @@ mod env;
 mod guile;
 mod interpreter;
 mod make;
+mod node;
 mod observed;
 mod perl;
 mod python;
@@ -75,11 +76,11 @@ fn variables(content: &Path, languages: &[LanguageIndex]) -> Result<Vec<Variable
 fn variables_of(content: &Path, language: Language) -> Result<Vec<Variable>, AppError> {
     Variable::of(language, content)
         .map_err(|character| {
-            anyhow!(
-                "an index for {} cannot be in `{}`: `{character}` separates entries of the variable that names it",
-                language.name(),
-                printable(content)
-            )
+            let reason = match character {
+                char::REPLACEMENT_CHARACTER => "its name is not UTF-8".to_owned(),
+                character => format!("`{character}` separates entries of the variable that names it"),
+            };
+            anyhow!("an index for {} cannot be in `{}`: {reason}", language.name(), printable(content))
         })
         .hint(|| "name a directory whose path has no such character")
 }

@@ -2,6 +2,7 @@
 
 mod guile;
 mod images;
+mod node;
 mod perl;
 mod places;
 mod python;

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 const PAGE: &str = include_str!("../../../../../docs/index.md");
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     include_str!("python.rs"),
     include_str!("python_changes.rs"),
     include_str!("perl.rs"),
     include_str!("guile.rs"),
     include_str!("images.rs"),
     include_str!("ruby.rs"),
+    include_str!("node.rs"),
     include_str!("places.rs"),
     include_str!("verbs.rs"),
 ];
