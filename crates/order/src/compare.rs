@@ -52,12 +52,12 @@ pub fn symbol_changes(old: &FunctionTable, new: &FunctionTable) -> SymbolChanges
     changes
 }
 
-/// The sizes of each name's functions, ascending.
+/// The sizes of each name's functions, ascending; 0 if unknown.
 fn sizes(table: &FunctionTable) -> HashMap<&[u8], Vec<u64>> {
     let mut sizes: HashMap<&[u8], Vec<u64>> = HashMap::new();
     for function in table.all() {
         for name in &function.names {
-            sizes.entry(name).or_default().push(function.size);
+            sizes.entry(name).or_default().push(if function.is_size_known { function.size } else { 0 });
         }
     }
     sizes.values_mut().for_each(|sizes| sizes.sort_unstable());

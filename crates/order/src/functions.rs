@@ -11,6 +11,8 @@ pub struct Function {
     pub address: u64,
     /// In bytes: the largest size that a name has.
     pub size: u64,
+    /// Whether a symbol has the size; otherwise it is the distance to the next function.
+    pub is_size_known: bool,
     /// Its names as the linker knows them, global ones first, each once. Several where the linker has merged functions with the
     /// same code, or the source has aliases.
     pub names: Vec<Vec<u8>>,
@@ -71,6 +73,7 @@ impl FunctionTable {
                 None => functions.push(Function {
                     address: symbol.address,
                     size: symbol.size,
+                    is_size_known: true,
                     names: vec![symbol.name.clone()],
                     is_local: symbol.is_local,
                 }),
@@ -82,6 +85,7 @@ impl FunctionTable {
         let starts: Vec<u64> = functions.iter().skip(1).map(|function| function.address).collect();
         for (function, next) in functions.iter_mut().zip(starts) {
             if function.size == 0 {
+                function.is_size_known = false;
                 function.size = next.saturating_sub(function.address).min(LONGEST_WITHOUT_SIZE);
             }
         }

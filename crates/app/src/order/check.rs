@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use coldstart_launch::CommandLine;
 use coldstart_order::{
-    CodeUse, FunctionTable, ObjectCalls, longest_run, pages_of, read_list, shuffled, symbol_changes,
+    CodeUse, Function, FunctionTable, ObjectCalls, longest_run, pages_of, read_list, shuffled, symbol_changes,
 };
 use coldstart_profile::trace::{Layer, StartState};
 use coldstart_profile::{JsonPath, printable};
@@ -82,6 +82,8 @@ pub struct CheckOutcome {
     pub code_bytes: [u64; 2],
     /// The longest run of listed functions at ascending addresses, before and after.
     pub longest_run: [u64; 2],
+    /// From the first listed function to the end of the last, before and after, in bytes.
+    pub span: [u64; 2],
     /// What traced starts are predicted to touch.
     pub predicted: Vec<PredictedPages>,
     /// What a start touched.
@@ -138,6 +140,7 @@ pub fn check(options: &CheckOptions) -> Result<CheckOutcome, AppError> {
         added: changes.added,
         code_bytes: [before.code_bytes(), after.code_bytes()],
         longest_run: [before.run(&list), after.run(&list)],
+        span: [before.span(&list), after.span(&list)],
         predicted: Vec::new(),
         observed: None,
     };
@@ -170,7 +173,9 @@ impl CheckOutcome {
             ));
         }
         let [run_before, run_after] = self.longest_run;
-        if run_after <= run_before {
+        // Where the old build has them in order already, they must have come together.
+        let [span_before, span_after] = self.span;
+        if run_after <= run_before && span_after >= span_before {
             self.reasons
                 .push(format!("the functions are not in the list's order: {run_after} in a row, {run_before} before"));
         }
@@ -216,12 +221,23 @@ impl Build {
 
     /// The longest run of listed functions at ascending addresses. Names of several functions tell no order.
     fn run(&self, list: &[Vec<u8>]) -> u64 {
+        longest_run(self.listed(list).into_iter().map(|function| function.address))
+    }
+
+    /// From the first of them to the end of the last, in bytes.
+    fn span(&self, list: &[Vec<u8>]) -> u64 {
+        let listed = self.listed(list);
+        let first = listed.iter().map(|function| function.address).min().unwrap_or_default();
+        listed.iter().map(|function| function.end()).max().unwrap_or_default().saturating_sub(first)
+    }
+
+    fn listed(&self, list: &[Vec<u8>]) -> Vec<&Function> {
         let by_name = self.table.by_name();
-        let address = |name: &Vec<u8>| match by_name.get(name.as_slice()).map(Vec::as_slice) {
-            Some([index]) => self.table.all().get(*index).map(|function| function.address),
+        let function = |name: &Vec<u8>| match by_name.get(name.as_slice()).map(Vec::as_slice) {
+            Some([index]) => self.table.all().get(*index),
             _ => None,
         };
-        longest_run(list.iter().filter_map(address))
+        list.iter().filter_map(function).collect()
     }
 }
 

@@ -50,7 +50,9 @@ fn in_words(outcome: &CheckOutcome) -> String {
     let [before, after] = outcome.code_bytes;
     text.push_str(&fact("code", &format!("{} before, {} after", size::bytes(before), size::bytes(after))));
     let [before, after] = outcome.longest_run;
-    text.push_str(&fact("in order", &format!("{before} functions in a row before, {after} after")));
+    let [wide, narrow] = outcome.span.map(size::bytes);
+    let order = format!("{before} functions in a row before, {after} after; all within {wide} before, {narrow} after");
+    text.push_str(&fact("in order", &order));
     for start in &outcome.predicted {
         let pages = format!(
             "{}{}: {} pages of code, {} predicted, {} in a random order",
