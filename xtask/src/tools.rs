@@ -32,6 +32,10 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("strip", "binutils"),
     tool("ld.gold", "binutils"),
     tool("mold", "mold"),
+    // Lists of functions are taken by those who read them; names come from a server.
+    #[cfg(target_arch = "x86_64")]
+    tool("llvm-bolt-19", "bolt-19"),
+    tool("debuginfod", "debuginfod"),
     tool("llvm-strip", "llvm"),
     tool("llvm-readelf", "llvm"),
     tool("eu-elflint", "elfutils"),

@@ -70,6 +70,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("coldstart-oci", &["coldstart-profile", "coldstart-output", "coldstart-image"]),
     ("coldstart-index", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output"]),
+    ("coldstart-order", &["coldstart-elf", "coldstart-profile", "coldstart-symbols"]),
     ("coldstart-install", &["coldstart-profile", "coldstart-output"]),
     ("coldstart-tracefile", &["coldstart-sys", "coldstart-profile", "coldstart-output"]),
     ("coldstart-view", &["coldstart-profile"]),
@@ -83,6 +84,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "coldstart-image",
             "coldstart-oci",
+            "coldstart-order",
+            "coldstart-symbols",
             "coldstart-import",
             "coldstart-index",
             "coldstart-observe",

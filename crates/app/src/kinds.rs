@@ -99,6 +99,18 @@ pub const AUDIT_LIBRARY: OutputKind = OutputKind {
     same_bytes: false,
 };
 
+/// `order functions`.
+pub const ORDER_LIST: OutputKind = OutputKind {
+    name: "a list of functions written by coldstart",
+    recognises: |file| {
+        let start = start(file)?;
+        Ok([coldstart_order::MARK, coldstart_order::MARK_OF_SCRIPTS]
+            .iter()
+            .any(|mark| start.starts_with(mark.as_bytes())))
+    },
+    same_bytes: false,
+};
+
 /// The first bytes of a file.
 fn start(file: &File) -> io::Result<Vec<u8>> {
     at_most(file, 0)

@@ -13,6 +13,7 @@ pub(crate) enum Kind {
     Table,
     LoaderCache,
     StartImage,
+    OrderList,
     Packed,
     Bound,
     Noted,
@@ -146,6 +147,16 @@ pub(crate) const OUTPUTS: &[Output] = &[
     output("ldcache write", "-o", &["-o", "OUT", "sub"], Kind::LoaderCache, &[]),
     output("ldcache write", "-o of --closure", &["-o", "OUT", "--closure", "app"], Kind::LoaderCache, &["app"]),
     output("ldcache write", "-o of --note", &["--note", "app", "-o", "OUT"], Kind::Noted, &["app"]),
+    Output {
+        runs: Runs::Refused,
+        ..output(
+            "order functions",
+            "-o",
+            &["app.coldtrace", "--for", "lld", "-o", "OUT"],
+            Kind::OrderList,
+            &["app.coldtrace"],
+        )
+    },
     output("pack", "-o", &["lib.so", "-o", "OUT"], Kind::Packed, &["lib.so"]),
     output(
         "pack",

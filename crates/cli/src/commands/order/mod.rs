@@ -1,0 +1,15 @@
+//! `coldstart order`: what a start needs comes first, and together.
+
+mod check;
+mod functions;
+
+use crate::args::order::{OrderAction, OrderArgs};
+use crate::error::CliError;
+use crate::exit::Exit;
+
+pub(crate) fn run(args: &OrderArgs) -> Result<Exit, CliError> {
+    match &args.action {
+        OrderAction::Check(args) => check::run(args),
+        OrderAction::Functions(args) => functions::run(args),
+    }
+}
