@@ -65,6 +65,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-sys", "coldstart-profile"]),
     ("coldstart-image", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output"]),
+    ("coldstart-archive", &[]),
     ("coldstart-oci", &["coldstart-profile", "coldstart-output", "coldstart-image"]),
     ("coldstart-index", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output"]),
     ("coldstart-install", &["coldstart-profile", "coldstart-output"]),
@@ -78,6 +79,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "coldstart-app",
         &[
+            "coldstart-archive",
             "coldstart-image",
             "coldstart-oci",
             "coldstart-import",
@@ -115,6 +117,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-sys",
             "coldstart-profile",
             "coldstart-loader",
+            "coldstart-archive",
             "coldstart-index",
             "coldstart-inspect",
             "coldstart-install",

@@ -19,6 +19,7 @@ pub mod launching;
 pub mod ldcache;
 pub mod measure;
 pub mod observer;
+pub mod order;
 pub mod pack;
 pub mod pagecache;
 pub mod prefetch;

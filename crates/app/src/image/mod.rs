@@ -6,7 +6,7 @@ mod in_place;
 mod make;
 mod mount;
 mod of_start;
-mod rooted;
+pub(crate) mod rooted;
 mod second_start;
 mod show;
 mod target;

@@ -14,6 +14,7 @@ pub(crate) mod launching;
 pub(crate) mod ldcache;
 pub(crate) mod listed;
 pub(crate) mod measure;
+pub(crate) mod order;
 pub(crate) mod output;
 pub(crate) mod pack;
 pub(crate) mod pagecache;
@@ -90,6 +91,8 @@ pub(crate) enum Verb {
     Ldcache(ldcache::LdcacheArgs),
     /// Measure a program's start from cold and hot caches
     Measure(measure::MeasureArgs),
+    /// Put archives and lists of files into the order of a program's start
+    Order(order::OrderArgs),
     /// Shrink the relocations of ELF files, and verify the result
     Pack(pack::PackArgs),
     /// Show or change which files are in the page cache

@@ -11,6 +11,7 @@ mod launching;
 mod ldcache;
 mod measure;
 mod observer;
+mod order;
 mod pack;
 mod pagecache;
 mod prefetch;
@@ -44,6 +45,7 @@ pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
         Verb::Installed(args) => installed::run(args),
         Verb::Ldcache(args) => ldcache::run(args),
         Verb::Measure(args) => measure::run(args),
+        Verb::Order(args) => order::run(args),
         Verb::Pack(args) => pack::run(args),
         Verb::Pagecache(args) => pagecache::run(args),
         Verb::Prefetch(args) => prefetch::run(args),

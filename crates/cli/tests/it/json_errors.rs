@@ -26,6 +26,8 @@ const VERBS: &[(&str, &[&str])] = &[
     ("ldcache show", &["/no/such"]),
     ("ldcache write", &["-o", "/no/such/cache", "/no/such"]),
     ("measure", &["--no-history", "--state", "hot", "--", "/no/such"]),
+    ("order files", &["/no/such"]),
+    ("order zip", &["-o", "/no/such/out", "--trace", "/no/such", "/no/such"]),
     ("pack", &["--in-place", "/no/such"]),
     ("pagecache evict", &["/no/such"]),
     ("pagecache restore", &["/no/such"]),

@@ -26,6 +26,7 @@ mod ldcache_odd;
 mod manual;
 mod measure;
 mod measure_history;
+mod order;
 mod outputs;
 mod pack;
 mod pack_matrix;

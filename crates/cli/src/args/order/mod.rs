@@ -1,0 +1,22 @@
+//! Arguments of `coldstart order`.
+
+pub(crate) mod files;
+pub(crate) mod zip;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(crate) struct OrderArgs {
+    #[command(subcommand)]
+    pub(crate) action: OrderAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OrderAction {
+    /// List the files of a start in the order of their first use, for tools that make images and archives
+    #[command(after_help = files::HELP)]
+    Files(files::FilesArgs),
+    /// Put the entries of a zip file, a jar or a zipapp into the order of a start
+    #[command(after_help = zip::HELP)]
+    Zip(zip::ZipArgs),
+}
