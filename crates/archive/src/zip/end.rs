@@ -21,12 +21,15 @@ pub(super) struct End {
     pub(super) record: Range<usize>,
     pub(super) comment: Range<usize>,
     /// The zip64 end record and its locator, one behind the other.
-    pub(super) wide: Option<(Range<usize>, Range<usize>)>,
+    pub(super) wide: Option<Wide>,
     pub(super) count: u64,
     pub(super) size: u64,
     /// The offset of the directory as recorded.
     pub(super) offset: u64,
 }
+
+/// The zip64 end record and its locator.
+type Wide = (Range<usize>, Range<usize>);
 
 /// The place of the central directory.
 pub(super) struct Directory {
@@ -87,7 +90,7 @@ fn read_end(bytes: &[u8], at: usize, comment: Range<usize>) -> Result<End, ZipEr
 }
 
 /// The zip64 end record and its locator in front of the end record at `at`.
-fn wide_end(bytes: &[u8], at: usize) -> Result<Option<(Range<usize>, Range<usize>)>, ZipError> {
+fn wide_end(bytes: &[u8], at: usize) -> Result<Option<Wide>, ZipError> {
     let Some(locator) = at.checked_sub(LOCATOR_LENGTH).filter(|locator| stands(bytes, *locator, LOCATOR)) else {
         return Ok(None);
     };

@@ -207,7 +207,7 @@ fn descriptor_length(rest: &[u8], central: &Central) -> usize {
         return 0;
     }
     let fits = |length: usize| {
-        let signed = if length % 8 == 0 { 4 } else { 0 };
+        let signed = if length.is_multiple_of(8) { 4 } else { 0 };
         let sizes = (length.saturating_sub(signed).saturating_sub(4)) / 2;
         let size_at = |at: usize| match sizes {
             4 => u32_at(rest, at).map(u64::from),
