@@ -95,6 +95,9 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("mkfs.btrfs", "btrfs-progs"),
     // Start images are judged by another reader, and hold access lists.
     tool("fsck.erofs", "erofs-utils"),
+    tool("mksquashfs", "squashfs-tools"),
+    tool("java", "openjdk-17-jre-headless"),
+    tool("javac", "openjdk-17-jdk-headless"),
     tool("zstd", "zstd"),
     tool("setfacl", "acl"),
     // Layouts of container images are made and unpacked by others.

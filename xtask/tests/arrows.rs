@@ -68,6 +68,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "coldstart-image",
         &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output", "coldstart-prefetch"],
     ),
+    ("coldstart-archive", &[]),
     ("coldstart-oci", &["coldstart-profile", "coldstart-output", "coldstart-image"]),
     ("coldstart-index", &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-output"]),
     ("coldstart-order", &["coldstart-elf", "coldstart-profile", "coldstart-symbols"]),
@@ -82,6 +83,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "coldstart-app",
         &[
+            "coldstart-archive",
             "coldstart-image",
             "coldstart-oci",
             "coldstart-order",
@@ -121,6 +123,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-sys",
             "coldstart-profile",
             "coldstart-loader",
+            "coldstart-archive",
             "coldstart-index",
             "coldstart-inspect",
             "coldstart-install",

@@ -92,6 +92,8 @@ pub const NOTED: OutputKind = OutputKind {
 /// `unpack -o`, `unbind -o`: a restored file has no mark of coldstart.
 pub const RESTORED: OutputKind =
     OutputKind { name: "identical to the new file", recognises: |_| Ok(false), same_bytes: true };
+/// `order`: a list or an archive in another order has no mark of coldstart.
+pub const REORDERED: OutputKind = RESTORED;
 /// `bind --audit-library`.
 pub const AUDIT_LIBRARY: OutputKind = OutputKind {
     name: "an audit library made by coldstart",

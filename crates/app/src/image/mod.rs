@@ -8,7 +8,7 @@ mod make;
 mod mount;
 mod of_start;
 mod outside;
-mod rooted;
+pub(crate) mod rooted;
 mod second_start;
 mod show;
 mod target;

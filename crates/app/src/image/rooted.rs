@@ -14,7 +14,7 @@ use coldstart_profile::{PageRange, WorkingSet};
 use coldstart_trace::page_uses;
 
 /// The files of an image, found by the names that starts use.
-pub(super) struct RootedFiles<'entries> {
+pub(crate) struct RootedFiles<'entries> {
     /// What was `/` for the starts, as this machine names it, without symbolic links.
     root: Option<PathBuf>,
     entries: HashMap<&'entries Path, &'entries Entry>,
@@ -22,20 +22,20 @@ pub(super) struct RootedFiles<'entries> {
 
 /// The pages of a start.
 #[derive(Debug, Default)]
-pub(super) struct RootedPages {
-    pub(super) touches: FirstTouches,
+pub(crate) struct RootedPages {
+    pub(crate) touches: FirstTouches,
     /// Files that have another size or time in the image.
-    pub(super) changed: Vec<PathBuf>,
+    pub(crate) changed: Vec<PathBuf>,
 }
 
 impl<'entries> RootedFiles<'entries> {
-    pub(super) fn new(entries: &'entries [Entry], root: Option<&Path>) -> Self {
+    pub(crate) fn new(entries: &'entries [Entry], root: Option<&Path>) -> Self {
         let root = root.map(|root| root.canonicalize().unwrap_or_else(|_| root.to_owned()));
         Self { root, entries: entries.iter().map(|entry| (entry.path.as_path(), entry)).collect() }
     }
 
     /// The pages of a recorded start: those of files below the root.
-    pub(super) fn of_working_set(&self, program: OsString, set: &WorkingSet) -> RootedPages {
+    pub(crate) fn of_working_set(&self, program: OsString, set: &WorkingSet) -> RootedPages {
         let mut touches = FirstTouches::of_working_set(program, set);
         touches.pages = touches
             .pages
@@ -47,7 +47,7 @@ impl<'entries> RootedFiles<'entries> {
 
     /// The pages of a traced start. If it used files below the root, files that this machine's own root has under their names do not count: they belong
     /// to what started it. If it used none, all its names are those of the image: it was recorded inside the root.
-    pub(super) fn of_trace(&self, program: OsString, trace: &Trace) -> RootedPages {
+    pub(crate) fn of_trace(&self, program: OsString, trace: &Trace) -> RootedPages {
         let uses = page_uses(trace);
         let used: HashSet<FileId> = uses.iter().map(|(file, _)| *file).collect();
         let mut names: HashMap<FileId, Vec<&Path>> = HashMap::new();

@@ -1,10 +1,13 @@
-//! `order`: from recorded starts to orders for linkers, and whether they helped.
+//! `order`: from recorded starts to orders for linkers, and whether they helped; to orders of files and archives.
 
 mod check;
 mod debuginfod;
+pub mod files;
 mod functions;
 mod names;
 mod traced;
+mod used_pages;
+pub mod zip;
 
 pub use check::{CheckOptions, CheckOutcome, ObservedPages, PredictedPages, StartedProgram, check};
 pub use functions::{FunctionOrder, FunctionsOptions, FunctionsOutcome, Linker, StartPages, functions};

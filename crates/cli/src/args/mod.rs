@@ -91,7 +91,7 @@ pub(crate) enum Verb {
     Ldcache(ldcache::LdcacheArgs),
     /// Measure a program's start from cold and hot caches
     Measure(measure::MeasureArgs),
-    /// Order a program's functions for its linker by what starts call
+    /// Order functions, archives and lists of files by what starts use first
     Order(order::OrderArgs),
     /// Shrink the relocations of ELF files, and verify the result
     Pack(pack::PackArgs),

@@ -29,6 +29,8 @@ const VERBS: &[(&str, &[&str])] = &[
     ("measure", &["--no-history", "--state", "hot", "--", "/no/such"]),
     ("order check", &["/no/such", "--before", "/no/such", "--after", "/no/such"]),
     ("order functions", &["/no/such", "--for", "lld", "-o", "/no/such/list"]),
+    ("order files", &["/no/such"]),
+    ("order zip", &["-o", "/no/such/out", "--trace", "/no/such", "/no/such"]),
     ("pack", &["--in-place", "/no/such"]),
     ("pagecache evict", &["/no/such"]),
     ("pagecache restore", &["/no/such"]),

@@ -1,7 +1,9 @@
 //! Arguments of `coldstart order`.
 
 pub(crate) mod check;
+pub(crate) mod files;
 pub(crate) mod functions;
+pub(crate) mod zip;
 
 use clap::{Args, Subcommand};
 
@@ -19,4 +21,10 @@ pub(crate) enum OrderAction {
     /// Make a list of a program's functions for a linker, in the order in which starts call them
     #[command(after_help = functions::HELP)]
     Functions(functions::FunctionsArgs),
+    /// List the files of a start in the order of their first use, for tools that make images and archives
+    #[command(after_help = files::HELP)]
+    Files(files::FilesArgs),
+    /// Put the entries of a zip file, a jar or a zipapp into the order of a start
+    #[command(after_help = zip::HELP)]
+    Zip(zip::ZipArgs),
 }

@@ -27,6 +27,8 @@ use tempfile::TempDir;
 const FIRST_TRACE: &str = "app.coldtrace";
 /// A valid image, for a verb that takes a directory besides.
 const IMAGE: &str = "app.erofs";
+/// A valid archive, for a verb that takes a trace besides.
+const ARCHIVE: &str = "app.zip";
 const COLDSTART: &str = env!("CARGO_BIN_EXE_coldstart");
 
 /// A directory that every user may use.
@@ -74,6 +76,8 @@ fn valid(content: Content) -> Vec<u8> {
             assert!(path.is_file(), "{ended:?}");
             fs::read(path).unwrap()
         }
+        // Without entries: an end record of zeros.
+        Content::Zip => [&b"PK\x05\x06"[..], &[0; 18]].concat(),
         // Without the right to execute it: what is wrong with any of these is that it cannot be started.
         Content::Program | Content::Object | Content::ObjectTables => fs::read("/bin/true").unwrap(),
     }
@@ -112,6 +116,9 @@ impl Input {
         let words = self.words(&placed.path);
         if words.iter().any(|word| word == FIRST_TRACE) {
             fs::write(directory.path().join(FIRST_TRACE), valid(Content::Trace)).unwrap();
+        }
+        if words.iter().any(|word| word == ARCHIVE) {
+            fs::write(directory.path().join(ARCHIVE), valid(Content::Zip)).unwrap();
         }
         if words.iter().any(|word| word == IMAGE) {
             fs::write(directory.path().join(IMAGE), valid(Content::StartImage)).unwrap();

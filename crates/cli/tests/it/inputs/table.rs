@@ -17,6 +17,7 @@ pub(crate) enum Content {
     SavedPageCache,
     LoaderCache,
     StartImage,
+    Zip,
     /// A program to start.
     Program,
     /// An ELF file.
@@ -117,6 +118,11 @@ pub(crate) const INPUTS: &[Input] = &[
     file("IMAGE", "image verify {}", Content::StartImage),
     directory("--against", "image verify app.erofs --against {}"),
     file("IMAGE", "image show {}", Content::StartImage),
+    file("TRACE", "order files {}", Content::Trace),
+    directory("--root", "order files app.coldtrace --root {}"),
+    directory("--trace-root", "order files app.coldtrace --root sub --trace-root {}"),
+    file("FILE", "order zip -o out --trace app.coldtrace {}", Content::Zip),
+    file("--trace", "order zip -o out app.zip --trace {}", Content::Trace),
     file("--input", "speedup -o out --input {} -- true", Content::Any),
     file("PROGRAM", "measure --state hot --runs 3 --no-history -- {}", Content::Program),
     file("--compare", "measure --state hot --runs 3 --no-history --compare {} -- true", Content::Program),

@@ -1,5 +1,6 @@
-//! Orders of functions: a program is traced, linked again with the list, and its pages are counted.
+//! `coldstart order`. Functions: a program is traced, linked again with the list, and its pages are counted.
 
+mod archives;
 mod linkers;
 mod names;
 mod scene;

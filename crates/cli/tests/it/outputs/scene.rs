@@ -166,10 +166,14 @@ fn original() -> PathBuf {
         run("cc", &["-shared", "-fPIC", plain, "-o", "lib.so", "library.c"], at);
         run("cc", &["-shared", "-fPIC", plain, "-Wl,-soname,libfirst.so", "-o", "sub/libfirst.so", "library.c"], at);
         run("cc", &["-o", "app", "app.c", "-Lsub", "-lfirst", "-Wl,-rpath,$ORIGIN/none:$ORIGIN/sub"], at);
+        let script =
+            "import zipfile; z = zipfile.ZipFile('app.zip', 'w'); [z.writestr(str(n), bytes(20000)) for n in range(3)]";
+        run("python3", &["-c", script], at);
         let coldstart = env!("CARGO_BIN_EXE_coldstart");
         for words in [
             &["trace", "-o", "app.coldtrace", "--", "./program"][..],
             &["trace", "-o", "other.coldtrace", "--", "./program"],
+            &["trace", "--layers", "pages,files", "-o", "zip.coldtrace", "--", "cat", "app.zip"],
             &["prefetch", "record", "--exact", "--from", "app.coldtrace", "-o", "app.prefetch"],
             &["pack", "lib.so", "-o", "packed.so"],
             &["bind", "--anyway", "app", "-o", "bound"],

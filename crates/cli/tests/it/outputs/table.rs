@@ -143,6 +143,14 @@ pub(crate) const OUTPUTS: &[Output] = &[
         runs: Runs::Refused,
         ..output("image make", "-o of a start", &["-o", "OUT", "--", "./program"], Kind::StartImage, &["program"])
     },
+    output("order files", "-o", &["app.coldtrace", "-o", "OUT"], Kind::Restored, &["app.coldtrace"]),
+    output(
+        "order zip",
+        "-o",
+        &["app.zip", "-o", "OUT", "--trace", "zip.coldtrace"],
+        Kind::Restored,
+        &["app.zip", "zip.coldtrace"],
+    ),
     output("pagecache save", "FILE", &["OUT", "input"], Kind::SavedPageCache, &["input"]),
     output("ldcache write", "-o", &["-o", "OUT", "sub"], Kind::LoaderCache, &[]),
     output("ldcache write", "-o of --closure", &["-o", "OUT", "--closure", "app"], Kind::LoaderCache, &["app"]),
