@@ -100,7 +100,7 @@ pub(super) struct World {
     pub(super) limits: Limits,
 }
 
-/// A world that can be built. A language adds its own to [`super::all`].
+/// A world that can be built.
 pub(super) struct Recipe {
     /// In records and tables.
     pub(super) name: &'static str,
