@@ -1,22 +1,16 @@
 //! A random order, which any order worth its name has to beat.
 
+use coldstart_profile::SplitMix64;
+
 /// The same items in an order that only the seed decides (Fisher and Yates).
 pub fn shuffled<T>(mut items: Vec<T>, seed: u64) -> Vec<T> {
-    let mut state = seed;
+    let mut random = SplitMix64::new(seed);
     for last in (1..items.len()).rev() {
         // The modulo favours small numbers by less than one in 2^40.
-        let other = usize::try_from(next(&mut state) % (last as u64).saturating_add(1)).unwrap_or(last);
+        let other = usize::try_from(random.next_number() % (last as u64).saturating_add(1)).unwrap_or(last);
         items.swap(last, other);
     }
     items
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use coldstart_profile::SplitMix64;
 use coldstart_profile::plan::PlannedDevice;
 use thiserror::Error;
 
@@ -97,21 +98,16 @@ fn has_one_head(latency: Duration, rate_gain: f64) -> bool {
 /// Distinct offsets spread over the files, the same ones at each call.
 struct Places {
     blocks: u64,
-    state: u64,
+    random: SplitMix64,
 }
 
 impl Places {
     fn new(files: &[(File, u64)]) -> Self {
-        Self { blocks: files.iter().map(|(_, size)| size / BLOCK).sum(), state: 0x9e37_79b9_7f4a_7c15 }
+        Self { blocks: files.iter().map(|(_, size)| size / BLOCK).sum(), random: SplitMix64::new(1) }
     }
 
     fn take(&mut self, count: usize) -> Vec<u64> {
-        let mut next = || {
-            // SplitMix64: enough to scatter reads, and no library is needed for it.
-            self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            (mixed ^ (mixed >> 27)) % self.blocks.max(1)
-        };
+        let mut next = || self.random.next_number() % self.blocks.max(1);
         (0..count).map(|_| next()).collect()
     }
 }

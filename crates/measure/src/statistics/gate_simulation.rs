@@ -75,7 +75,7 @@ const TRIALS: usize = 600;
 const MOST_ALARMS: usize = 51;
 
 fn alarms(noise: Noise, between: Between, sessions: usize, runs: usize, ratio: f64) -> usize {
-    let mut random = Random(sessions as u64 * 1000 + runs as u64);
+    let mut random = Random::new(sessions as u64 * 1000 + runs as u64);
     (0..TRIALS).filter(|_| gate(&mut random, noise, between, sessions, runs, ratio).is_slower()).count()
 }
 
@@ -120,7 +120,7 @@ fn a_single_baseline_is_let_through_as_far_as_its_allowance_goes() {
 fn side_by_side_equals_are_let_through_and_slower_ones_found() {
     for noise in noise::ALL {
         let count = |ratio: f64| {
-            let mut random = Random(5);
+            let mut random = Random::new(5);
             let gate = |_: &usize| {
                 let all = session(&mut random, noise, 20, 1.0);
                 let pair = |(round, pair): (usize, &[f64])| match round % 2 {
@@ -162,7 +162,7 @@ fn what_is_slower_is_found() {
 #[test]
 fn the_power_that_is_told_is_the_power_there_is() {
     for (between, sessions) in [(Between::Even, 5), (Between::Even, 10), (Between::Wide, 10), (Between::Nothing, 20)] {
-        let mut random = Random(11);
+        let mut random = Random::new(11);
         let mut told: Vec<f64> =
             (0..TRIALS).map(|_| gate(&mut random, Noise::Plain, between, sessions, 8, 1.0).detectable).collect();
         told.sort_unstable_by(f64::total_cmp);
@@ -182,7 +182,7 @@ fn the_rate_that_is_the_default_is_kept_too_unless_sessions_are_held_up() {
         [(Between::Even, 16), (Between::Wide, 16), (Between::Drifting, 16), (Between::Upwards, 32), (Between::Busy, 64)]
     {
         for sessions in [1, 2, 3, 10] {
-            let mut random = Random(13);
+            let mut random = Random::new(13);
             let alarm = |_: &usize| {
                 let (baseline, new) = measured(&mut random, Noise::HeavyTail, between, sessions, 8, 1.0);
                 against_sessions(&baseline, &new, strict).unwrap().is_slower()

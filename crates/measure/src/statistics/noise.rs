@@ -1,15 +1,17 @@
 //! Noise of real machines, for simulations: times of a row of runs that would all be 1.
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-pub(super) struct Random(pub(super) u64);
+use coldstart_profile::SplitMix64;
+
+/// Random numbers of several distributions.
+pub(super) struct Random(SplitMix64);
 
 impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
+    }
+
     pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.next_number()
     }
 
     /// Above 0, at most 1.

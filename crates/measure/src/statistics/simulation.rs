@@ -48,7 +48,7 @@ fn false_claims_in_40(
     const SEEDS: u64 = 60;
     let claims: usize = (0..SEEDS)
         .map(|seed| {
-            let mut random = Random(seed);
+            let mut random = Random::new(seed);
             (0..40)
                 .filter(|_| {
                     let mut rounds = times(&mut random, noise, runs, 1.0, true);
@@ -95,7 +95,7 @@ fn equals_with_missing_runs_are_rarely_called_different() {
 fn a_real_difference_is_seen() {
     // A test that never claims anything would pass the others.
     for (noise, wanted) in [(Noise::Plain, 195), (Noise::Drift, 40), (Noise::HeavyTail, 40), (Noise::Step, 80)] {
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         let seen = (0..200).filter(|_| is_claimed(&times(&mut random, noise, 10, 0.9, true))).count();
         eprintln!("{noise:?}: a tenth less was seen {seen} times of 200");
         assert!(seen >= wanted, "{noise:?}: {seen} of 200");
@@ -104,7 +104,7 @@ fn a_real_difference_is_seen() {
 
 #[test]
 fn without_alternating_order_drift_makes_claims() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut claims = [true, false].map(|alternating| {
         (0..200)
             .filter(|_| {
