@@ -67,7 +67,7 @@ impl Linking for Ripgrep {
         anyhow::ensure!(built.status.success(), "cargo cannot build ripgrep; it says why above");
         let lines = built.stdout.split(|byte| *byte == b'\n');
         let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-        let program = messages.filter_map(|message| message.get("executable")?.as_str().map(PathBuf::from)).last();
+        let program = messages.filter_map(|message| message.get("executable")?.as_str().map(PathBuf::from)).next_back();
         kept(&program.context("cargo reports no program of ripgrep")?, output)
     }
 }
