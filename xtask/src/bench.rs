@@ -27,6 +27,7 @@ mod launcher_hot;
 mod measurement;
 mod memory;
 mod notes;
+mod order;
 mod pack_files;
 mod pack_load;
 mod pack_relink;

@@ -25,6 +25,8 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("/usr/include/stdio.h", "libc6-dev"),
     tool("ld", "binutils"),
     tool("ld.lld", "lld"),
+    // ThinLTO's names of functions.
+    tool("clang", "clang"),
     tool("nm", "binutils"),
     tool("objcopy", "binutils"),
     tool("objdump", "binutils"),

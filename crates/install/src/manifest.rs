@@ -10,6 +10,9 @@ use crate::file::{FileState, WrittenFile, read_regular, sha256};
 use crate::shared::{self, SharedFile};
 use crate::stored::Stored;
 
+/// The kind of a place at which an image is mounted for all users, as `--place` names it.
+pub const MOUNT: &str = "mount";
+
 /// The name and version of the format.
 pub const SCHEMA: &str = "coldstart.installed/1";
 /// What all versions of the format begin with.

@@ -20,9 +20,8 @@ use crate::file::{
     remove_empty, restore, sha256, write, write_new,
 };
 use crate::manifest::{
-    ChangedFile, ImageRecord, InstallationState, Manifest, NewManifest, PlaceRecord, SCHEMA, Source,
+    ChangedFile, ImageRecord, InstallationState, MOUNT, Manifest, NewManifest, PlaceRecord, SCHEMA, Source,
 };
-use crate::place::MOUNT;
 use crate::registry::{Installation, Registry};
 use crate::replacer::Replacer;
 use crate::shared::{self, PlannedShared, Released};

@@ -30,6 +30,9 @@ pub fn object_sections(bytes: &[u8]) -> Result<InputSections, OrderError> {
 fn add(bytes: &[u8], sections: &mut InputSections) -> Result<(), OrderError> {
     let no_object = |error: coldstart_elf::ElfError| OrderError::NoObject { problem: error.to_string() };
     let file = ElfFile::parse(bytes).map_err(no_object)?;
+    if file.sections().is_empty() {
+        return Err(OrderError::NoObject { problem: "it has no section headers, or was cut before them".to_owned() });
+    }
     let Some(table) = file.symbols().map_err(no_object)? else { return Ok(()) };
     for symbol in table.iter().filter(|symbol| symbol.kind == SymbolKind::Function && symbol.is_defined()) {
         if let Some(section) = file.sections().get(usize::from(symbol.section))
@@ -68,6 +71,10 @@ mod tests {
     #[test]
     fn what_is_no_object_is_refused() {
         assert!(object_sections(b"text").is_err());
+        let program = std::fs::read("/bin/true").unwrap();
+        assert!(object_sections(&program).is_ok());
+        let cut = object_sections(program.split_at(program.len() / 2).0).unwrap_err();
+        assert!(cut.to_string().contains("no section headers"), "{cut}");
         assert!(object_sections(b"!<arch>\n").unwrap().is_empty());
     }
 

@@ -83,6 +83,8 @@ pub(super) enum Benchmark {
     IndexPerl,
     /// Guile with 100 directories of modules
     IndexGuile,
+    /// Pages of code of a start: plain, with a list of functions, in a random order; the time of making a list
+    Order,
     /// How large the page of a million events is, how long it takes to open, how smoothly it pans
     ViewPage,
 }
@@ -117,6 +119,7 @@ impl Benchmark {
             Self::TracePages => 15,
             Self::TraceFunctions => 15,
             Self::TraceFile | Self::ViewPage => 9,
+            Self::Order => 11,
             Self::IndexPython | Self::IndexPerl | Self::IndexGuile => 25,
             _ => 7,
         }

@@ -10,7 +10,7 @@ use super::record::Record;
 use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
-    container, gate, index, inspect_chromium, inspect_usr_lib, launcher_hot, pack_files, pack_load, pack_size,
+    container, gate, index, inspect_chromium, inspect_usr_lib, launcher_hot, order, pack_files, pack_load, pack_size,
     pack_speed, pagecache_saved, precision, programs, readiness, same_against_same, search, selective, session,
     starts_at_once, trace, view_page,
 };
@@ -25,6 +25,7 @@ impl Benchmark {
             Self::IndexPython | Self::IndexPythonPrograms | Self::IndexPerl | Self::IndexGuile => index::TOOLS,
             Self::InspectChromium => inspect_chromium::TOOLS,
             Self::InspectUsrLib => inspect_usr_lib::TOOLS,
+            Self::Order => order::TOOLS,
             Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
             Self::PagecacheSaved => pagecache_saved::TOOLS,
             Self::Readiness => readiness::TOOLS,
@@ -71,6 +72,7 @@ impl Benchmark {
             Self::TracePages => trace::pages::measure(workshop, record),
             Self::TraceFunctions => trace::functions::measure(workshop, record),
             Self::TraceFile => trace::file::measure(workshop, record),
+            Self::Order => order::measure(workshop, record),
             Self::ViewPage => view_page::measure(workshop, record),
             Self::IndexPython => index::measure(workshop, record, index::Language::Python),
             Self::IndexPythonPrograms => index::measure(workshop, record, index::Language::PythonPrograms),
@@ -112,6 +114,7 @@ impl Benchmark {
             Self::TracePages => trace::pages::figures(record),
             Self::TraceFunctions => trace::functions::figures(record),
             Self::TraceFile => trace::file::figures(record),
+            Self::Order => order::figures(record),
             Self::ViewPage => view_page::figures(record),
             Self::IndexPython | Self::IndexPythonPrograms | Self::IndexPerl | Self::IndexGuile => {
                 index::figures(record)
@@ -160,6 +163,7 @@ impl Benchmark {
             | Self::TraceFunctions
             | Self::TraceFile
             | Self::ViewPage
+            | Self::Order
             | Self::IndexPython
             | Self::IndexPythonPrograms
             | Self::IndexPerl
@@ -210,6 +214,7 @@ mod tests {
                 Benchmark::IndexPythonPrograms,
                 Benchmark::IndexPerl,
                 Benchmark::IndexGuile,
+                Benchmark::Order,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }

@@ -77,12 +77,15 @@ pub fn order_files(options: &FilesOptions) -> Result<FilesOutcome, AppError> {
     try_out(&place)?;
     let mut notes = Vec::new();
     let mut starts = Vec::new();
-    let traces = options.traces.iter().map(|path| trace_with_pages(path)).collect::<Result<Vec<_>, _>>()?;
+    // What somebody names is looked at before the traces, which may be large.
+    if let Some(root) = &options.trace_root {
+        reading::directory("the root of the traces", root)?;
+    }
     if let Some(root) = &options.root {
         reading::directory("the root", root)?;
-        if let Some(root) = &options.trace_root {
-            reading::directory("the root of the traces", root)?;
-        }
+    }
+    let traces = options.traces.iter().map(|path| trace_with_pages(path)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(root) = &options.root {
         let mut collector = Collector::new(root)?;
         collector.add_tree_watched(Path::new("/"), &mut |_| match interrupt.signal() {
             Some(_) => std::ops::ControlFlow::Break(()),

@@ -15,7 +15,7 @@ use coldstart_profile::{JsonPath, printable};
 use coldstart_symbols::LinkerSymbol;
 use serde::Serialize;
 
-use super::names::of_traced;
+use super::names::{Named, of_traced};
 use super::traced::{Meant, TracedStart, check_builds};
 use crate::error::{AppError, HintExt};
 use crate::kinds;
@@ -153,6 +153,10 @@ pub struct StartPages {
 pub fn functions(options: &FunctionsOptions) -> Result<FunctionsOutcome, AppError> {
     let place = OutputTarget::new(&options.output, kinds::ORDER_LIST, options.force)?.not_over(options.inputs());
     try_out([&place])?;
+    // What somebody names is read before the traces, which may be large.
+    let sections = options.sections()?;
+    let script = options.script.as_deref().map(|path| reading::read("the script ", path, LARGEST_INPUT)).transpose()?;
+    let given = options.symbols.as_deref().map(Named::read).transpose()?;
     let meant = Meant::Named(options.object.as_deref());
     let mut starts = Vec::new();
     for trace in &options.traces {
@@ -160,9 +164,8 @@ pub fn functions(options: &FunctionsOptions) -> Result<FunctionsOutcome, AppErro
     }
     check_builds(&starts)?;
     let first = starts.first().ok_or_else(|| AppError::new("no trace is given"))?;
-    let named = of_traced(first, options.symbols.as_deref(), options.debuginfod)?;
+    let named = of_traced(first, given, options.debuginfod)?;
     let table = FunctionTable::new(named.names.symbols.iter().filter(|symbol| symbol.is_function));
-    let sections = options.sections()?;
 
     let mut unnamed: HashSet<u64> = HashSet::new();
     let mut called: Vec<Vec<usize>> = Vec::new();
@@ -195,12 +198,9 @@ pub fn functions(options: &FunctionsOptions) -> Result<FunctionsOutcome, AppErro
                 return Err(anyhow!("no called function has a section of its own"))
                     .hint(|| "compile with -ffunction-sections, and give --map or --objects of that build");
             }
-            let content = match &options.script {
-                Some(script) => {
-                    let text = reading::read("the script ", script, LARGEST_INPUT)?;
-                    insert_into_script(&text, &fragment)
-                        .with_context(|| format!("cannot use the script `{}`", printable(script)))?
-                }
+            let content = match options.script.as_deref().zip(script) {
+                Some((path, text)) => insert_into_script(&text, &fragment)
+                    .with_context(|| format!("cannot use the script `{}`", printable(path)))?,
                 None => fragment,
             };
             (content.into_bytes(), count)

@@ -16,15 +16,38 @@ pub(super) struct Named {
     pub(super) source: PathBuf,
 }
 
-/// Finds the names of a traced object, and checks that they are of the same build.
+impl Named {
+    /// The names of a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is stripped and has no debug file.
+    pub(super) fn read(path: &Path) -> Result<Self, AppError> {
+        let names = complete(path)?;
+        let source = names.debug_file.clone().unwrap_or_else(|| path.to_owned());
+        Ok(Self { names, source })
+    }
+
+    fn checked(self, start: &TracedStart) -> Result<Self, AppError> {
+        match difference(&start.object, &self.names) {
+            Some(reason) => {
+                Err(anyhow!("`{}` is another build than the traced one: {reason}", printable(&self.source))).hint(|| {
+                    "name the unstripped file, or the debug file, of the traced build with --symbols, or trace this build"
+                })
+            }
+            None => Ok(self),
+        }
+    }
+}
+
+/// Finds the names of a traced object, unless they were given, and checks that they are of the same build.
 ///
 /// # Errors
 /// If there are none, or they are of another build.
-pub(super) fn of_traced(start: &TracedStart, symbols: Option<&Path>, ask_server: bool) -> Result<Named, AppError> {
-    if let Some(path) = symbols {
-        return checked(start, path);
+pub(super) fn of_traced(start: &TracedStart, given: Option<Named>, ask_server: bool) -> Result<Named, AppError> {
+    if let Some(given) = given {
+        return given.checked(start);
     }
-    let own = checked(start, &start.object_path);
+    let own = Named::read(&start.object_path).and_then(|own| own.checked(start));
     if own.is_ok() || !ask_server {
         return own;
     }
@@ -32,18 +55,7 @@ pub(super) fn of_traced(start: &TracedStart, symbols: Option<&Path>, ask_server:
         return Err(anyhow!("`{}` has no build id for which a server could be asked", printable(&start.object_path)))
             .hint(|| "name a file with its symbols: --symbols FILE");
     };
-    checked(start, &debuginfod::debug_file(build_id)?)
-}
-
-fn checked(start: &TracedStart, path: &Path) -> Result<Named, AppError> {
-    let names = complete(path)?;
-    if let Some(reason) = difference(&start.object, &names) {
-        return Err(anyhow!("`{}` is another build than the traced one: {reason}", printable(path))).hint(
-            || "name the unstripped file, or the debug file, of the traced build with --symbols, or trace this build",
-        );
-    }
-    let source = names.debug_file.clone().unwrap_or_else(|| path.to_owned());
-    Ok(Named { names, source })
+    Named::read(&debuginfod::debug_file(build_id)?)?.checked(start)
 }
 
 /// The names of a file with a symbol table, or with a debug file.

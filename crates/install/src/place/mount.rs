@@ -13,9 +13,8 @@ use coldstart_profile::printable;
 use super::{Place, PlannedPlace, StartWith, Subject, systemd_word, upkeep_unit};
 use crate::directories::Scope;
 use crate::error::InstallError;
+use crate::manifest::MOUNT;
 
-/// The kind of this place, as `--place` names it.
-pub const MOUNT: &str = "mount";
 /// The longest name of a unit, in bytes (`UNIT_NAME_MAX` in systemd's src/basic/unit-name.h).
 const LONGEST: usize = 255;
 /// What the boot waits for before users log in.

@@ -18,7 +18,7 @@ use std::process::Command;
 use bounded::{Ended, run};
 use coldstart_history::History;
 use coldstart_profile::trace::Trace;
-use coldstart_testing::skip;
+use coldstart_testing::{Ingredients, built, compile, skip};
 use kinds::{Kind, Placed};
 use table::{Content, INPUTS, Input, Wanted};
 use tempfile::TempDir;
@@ -29,6 +29,10 @@ const FIRST_TRACE: &str = "app.coldtrace";
 const IMAGE: &str = "app.erofs";
 /// A valid archive, for a verb that takes a trace besides.
 const ARCHIVE: &str = "app.zip";
+/// A list of functions, for a verb that takes two builds besides.
+const LIST: &str = "app.order";
+/// A program with names of its functions.
+const NAMED: &str = "app.named";
 const COLDSTART: &str = env!("CARGO_BIN_EXE_coldstart");
 
 /// A directory that every user may use.
@@ -76,11 +80,19 @@ fn valid(content: Content) -> Vec<u8> {
             assert!(path.is_file(), "{ended:?}");
             fs::read(path).unwrap()
         }
+        Content::LinkMap => b"Linker script and memory map\n\n .text.main 0x1000 0x10 a.o\n".to_vec(),
         // Without entries: an end record of zeros.
         Content::Zip => [&b"PK\x05\x06"[..], &[0; 18]].concat(),
         // Without the right to execute it: what is wrong with any of these is that it cannot be started.
         Content::Program | Content::Object | Content::ObjectTables => fs::read("/bin/true").unwrap(),
     }
+}
+
+/// A program that is not stripped.
+fn named_program() -> PathBuf {
+    let source = "int main(void) { return 0; }\n";
+    let ingredients = Ingredients::new().bytes(source).program("gcc");
+    built("named", &ingredients, |at| drop(compile("gcc", &at.join("named"), source, &[]))).join("named")
 }
 
 impl Input {
@@ -122,6 +134,10 @@ impl Input {
         }
         if words.iter().any(|word| word == IMAGE) {
             fs::write(directory.path().join(IMAGE), valid(Content::StartImage)).unwrap();
+        }
+        if words.iter().any(|word| word == NAMED) {
+            fs::copy(named_program(), directory.path().join(NAMED)).unwrap();
+            fs::write(directory.path().join(LIST), "main\n").unwrap();
         }
         let Ended { code, signal, stdout, stderr } = run(coldstart, &words, directory.path(), as_nobody);
         // As it was typed, or what it leads to.

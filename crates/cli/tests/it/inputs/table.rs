@@ -18,6 +18,8 @@ pub(crate) enum Content {
     LoaderCache,
     StartImage,
     Zip,
+    /// What GNU ld prints about a link.
+    LinkMap,
     /// A program to start.
     Program,
     /// An ELF file.
@@ -118,6 +120,23 @@ pub(crate) const INPUTS: &[Input] = &[
     file("IMAGE", "image verify {}", Content::StartImage),
     directory("--against", "image verify app.erofs --against {}"),
     file("IMAGE", "image show {}", Content::StartImage),
+    file("TRACE", "order functions --for lld -o out {}", Content::Trace),
+    file("--symbols", "order functions --for lld -o out app.coldtrace --symbols {}", Content::Object),
+    file("--map", "order functions --for ld -o out app.coldtrace --map {}", Content::LinkMap),
+    file("--objects", "order functions --for ld -o out app.coldtrace --objects {}", Content::Object),
+    file("--script", "order functions --for ld --objects /bin/true -o out app.coldtrace --script {}", Content::Any),
+    file("LIST", "order check --before app.named --after app.named {}", Content::Any),
+    file("--before", "order check app.order --before {} --after app.named", Content::Object),
+    file("--after", "order check app.order --before app.named --after {}", Content::Object),
+    file("--trace", "order check app.order --before app.named --after app.named --trace {}", Content::Trace),
+    file("--held-out", "order check app.order --before app.named --after app.named --held-out {}", Content::Trace),
+    file(
+        "--control",
+        "order check app.order --before app.named --after app.named --control {} -- {}",
+        Content::Program,
+    ),
+    file("--input", "order check app.order --before app.named --after app.named --input {} -- true", Content::Any),
+    file("PROGRAM", "order check app.order --before app.named --after app.named -- {}", Content::Program),
     file("TRACE", "order files {}", Content::Trace),
     directory("--root", "order files app.coldtrace --root {}"),
     directory("--trace-root", "order files app.coldtrace --root sub --trace-root {}"),

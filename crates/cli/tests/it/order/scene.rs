@@ -19,9 +19,14 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
+    /// Without object files.
+    pub(crate) fn empty() -> Self {
+        Self { directory: scratch() }
+    }
+
     /// With object files `a.o` and `b.o`, which both have a local function `shared`.
     pub(crate) fn new(compiler: &str, options: &[&str]) -> Self {
-        let scene = Self { directory: scratch() };
+        let scene = Self::empty();
         for file in ["a", "b"] {
             let mut source = String::from("#define BODY __asm__ volatile(\".rept 1000\\n nop\\n .endr\")\n");
             source.push_str("__attribute__((noinline)) static void shared(void) { BODY; }\n");
@@ -40,13 +45,18 @@ impl Scene {
             if file == "a" {
                 source.push_str("void b_all(void);\nint main(int count, char **words) { (void)words; a_all(); if (count == 1) b_all(); return 0; }\n");
             }
-            std::fs::write(scene.path(&format!("{file}.c")), source).unwrap();
-            let object = format!("{file}.o");
-            let mut compile = scene.command(compiler);
-            compile.args(["-O1", "-fno-ipa-ra", "-ffunction-sections", "-fasynchronous-unwind-tables", "-c"]);
-            succeed(compile.args(options).args([&format!("{file}.c"), "-o", &object]));
+            let usual = ["-O1", "-fno-ipa-ra", "-fasynchronous-unwind-tables"];
+            scene.compile(compiler, file, &source, &[&usual[..], options].concat());
         }
         scene
+    }
+
+    /// Makes `file.o`, each function in a section of its own.
+    pub(crate) fn compile(&self, compiler: &str, file: &str, source: &str, options: &[&str]) {
+        let (source_file, object) = (format!("{file}.c"), format!("{file}.o"));
+        std::fs::write(self.path(&source_file), source).unwrap();
+        let mut compile = self.command(compiler);
+        succeed(compile.args(options).args(["-ffunction-sections", "-c", &source_file, "-o", &object]));
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -61,7 +71,14 @@ impl Scene {
 
     /// Links both object files.
     pub(crate) fn link(&self, output: &str, options: &[&str]) {
-        succeed(self.command("gcc").args(["a.o", "b.o", "-Wl,--build-id=sha1", "-o", output]).args(options));
+        self.link_these(&["a", "b"], output, options);
+    }
+
+    /// Links object files.
+    pub(crate) fn link_these(&self, files: &[&str], output: &str, options: &[&str]) {
+        let objects = files.iter().map(|file| format!("{file}.o"));
+        let mut link = self.command("gcc");
+        succeed(link.args(objects).args(["-Wl,--build-id=sha1", "-o", output]).args(options));
     }
 
     pub(crate) fn coldstart(&self, words: &[&str]) -> Output {
