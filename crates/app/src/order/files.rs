@@ -75,14 +75,16 @@ pub fn order_files(options: &FilesOptions) -> Result<FilesOutcome, AppError> {
         None => None,
     };
     try_out(&place)?;
+    // What is named wrongly is told before what is long to read.
+    for (what, root) in [("the root of the traces", &options.trace_root), ("the root", &options.root)] {
+        if let Some(root) = root {
+            reading::directory(what, root)?;
+        }
+    }
     let mut notes = Vec::new();
     let mut starts = Vec::new();
     let traces = options.traces.iter().map(|path| trace_with_pages(path)).collect::<Result<Vec<_>, _>>()?;
     if let Some(root) = &options.root {
-        reading::directory("the root", root)?;
-        if let Some(root) = &options.trace_root {
-            reading::directory("the root of the traces", root)?;
-        }
         let mut collector = Collector::new(root)?;
         collector.add_tree_watched(Path::new("/"), &mut |_| match interrupt.signal() {
             Some(_) => std::ops::ControlFlow::Break(()),
