@@ -30,7 +30,7 @@ const MOST_NAMES: usize = 4096;
 pub mod files {
     /// [`super::HOOK`].
     pub const HOOK: &str = "node/hook.js";
-    /// What [`super::NodeIndex::encode`] returns.
+    /// What [`super::NodeIndex::data`] gives, as JSON.
     pub const INDEX: &str = "node/index.json";
 }
 
