@@ -143,7 +143,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("coldstart-testing", &[]),
-    ("coldstart-launcher", &["coldstart-sys", "coldstart-image", "coldstart-prefetch"]),
+    ("coldstart-launcher", &["coldstart-sys", "coldstart-image", "coldstart-index", "coldstart-prefetch"]),
     ("coldstart-testbed", &["coldstart-host", "coldstart-sys"]),
     ("xtask", &["coldstart-host"]),
 ];

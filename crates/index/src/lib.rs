@@ -16,6 +16,7 @@
 //! | sources whose code is kept | `sources.rs` |
 //! | what all languages have in common, in one file | `manifest.rs` |
 //! | content that appears whole or not at all | `place.rs` |
+//! | the variables that make an interpreter use it; what is asked and read before a start | `variables.rs`, `start.rs` |
 //!
 //! The code that runs inside the interpreters is in `shims/`.
 
@@ -35,6 +36,7 @@ pub mod python;
 pub mod ruby;
 mod searches;
 mod sources;
+mod start;
 mod store;
 mod variables;
 
@@ -44,5 +46,6 @@ pub use language::{Language, Recognised};
 pub use listing::{Listing, Name, NameKind};
 pub use manifest::{LanguageIndex, MANIFEST, Manifest, ManifestError, SourceFile};
 pub use place::{CURRENT, IndexPlace, PlaceError};
+pub use start::{OpenIndex, StartError, prepare, variables_of};
 pub use store::store_item;
 pub use variables::{Syntax, Variable};

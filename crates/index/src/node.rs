@@ -30,7 +30,7 @@ const MOST_NAMES: usize = 4096;
 pub mod files {
     /// [`super::HOOK`].
     pub const HOOK: &str = "node/hook.js";
-    /// What [`super::NodeIndex::encode`] returns.
+    /// What [`super::NodeIndex::data`] gives, as JSON.
     pub const INDEX: &str = "node/index.json";
 }
 
@@ -109,11 +109,8 @@ impl NodeIndex {
         }
     }
 
-    /// The data for the hook: JSON.
-    ///
-    /// # Errors
-    /// `serde_json`'s, which cannot happen for values of these types.
-    pub fn encode(&self) -> Result<Vec<u8>, serde_json::Error> {
+    /// The data for the hook, which reads them as JSON.
+    pub fn data(&self) -> impl Serialize + '_ {
         let guards = self.guards.iter().map(|guard| {
             let path = String::from_utf8_lossy(guard.path.as_os_str().as_bytes());
             match guard.identity {
@@ -125,7 +122,7 @@ impl NodeIndex {
             }
         });
         let guards = guards.collect();
-        serde_json::to_vec(&Data { version: VERSION, tag: &self.tag, guards, directories: &self.directories })
+        Data { version: VERSION, tag: &self.tag, guards, directories: &self.directories }
     }
 }
 
@@ -229,7 +226,7 @@ mod tests {
         assert_eq!((names.as_str(), index.guards[*guard].path.clone()), ("\none\n", PathBuf::from(at("a/@team"))));
         assert_eq!(index.guards[index.directories[&none].0].identity, None);
         assert!(index.files.contains(Path::new(&at("a/@team/One/package.json"))), "{:?}", index.files);
-        let text = String::from_utf8(index.encode().unwrap()).unwrap();
+        let text = serde_json::to_string(&index.data()).unwrap();
         assert!(text.starts_with(r#"{"version":1,"tag":"tag","guards":[[""#), "{text}");
     }
 

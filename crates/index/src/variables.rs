@@ -93,6 +93,11 @@ impl Variable {
         }
     }
 
+    /// The new value for a program that gets this process's environment.
+    pub fn value_now(&self) -> OsString {
+        self.value(std::env::var_os(self.name).as_deref())
+    }
+
     /// As a line, without the line's end. `None` if the name cannot be written in this syntax.
     pub fn line(&self, syntax: Syntax) -> Option<String> {
         let Self { name, separator, needs, .. } = self;

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use coldstart_image::tree::Collector;
 use coldstart_image::{HotOrder, HotRun, Plan, write_image};
+use coldstart_index::{IndexPlace, Language, LanguageIndex, Manifest};
 use coldstart_profile::plan::{PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use coldstart_profile::{FileIdentity, PageRange};
 use coldstart_testing::{as_unprivileged, copy_program, eventually, is_root, skip};
@@ -128,6 +129,30 @@ fn files_come_from_the_image_unless_they_have_changed() {
     let failed = scene.start("x.erofs", "app/missing");
     let plain = Command::new("stat").args(["-f", "-c", "%t"]).arg(scene.path("app/missing")).output().unwrap();
     assert_eq!((failed.status, failed.stderr), (plain.status, plain.stderr));
+}
+
+#[test]
+fn an_index_of_modules_is_used_beside_an_image() {
+    let Some(scene) = Scene::new() else { return };
+    let language = LanguageIndex {
+        language: Language::Python,
+        interpreter: "/no/interpreter".into(),
+        version: "0".to_owned(),
+        modules: 0,
+        missing: 0,
+        guards: Vec::new(),
+        sources: Vec::new(),
+        pack_bytes: 0,
+        read_ahead: Vec::new(),
+    };
+    let place = IndexPlace::begin(&scene.path("index")).unwrap();
+    place.finish(&Manifest { command: Vec::new(), languages: vec![language] }).unwrap();
+    let mut launcher = Command::new(env!("CARGO_BIN_EXE_coldstart-run"));
+    launcher.arg("--index").arg(scene.path("index")).arg(scene.path("x.erofs"));
+    launcher.args(["--", "sh", "-c", "stat -f -c %t \"$0\" && printenv PYTHONPATH"]).arg(scene.path("app/a"));
+    let output = launcher.env_remove("PYTHONPATH").output().unwrap();
+    let expected = format!("{EROFS}{}\n", scene.path("index/current/python").display());
+    assert_eq!((String::from_utf8_lossy(&output.stdout).into_owned(), said(&output)), (expected, String::new()));
 }
 
 #[test]

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_index::{Change, Guard, Identity, Language, changes};
+use coldstart_index::{Change, Guard, Identity, Language, OpenIndex, changes};
 use coldstart_profile::JsonPath;
 use serde::Serialize;
 
-use super::open;
 use crate::error::AppError;
 
 /// What has changed.
@@ -52,7 +51,7 @@ pub struct ChangedPath {
 /// # Errors
 /// If the index cannot be read.
 pub fn check(index: &Path) -> Result<CheckOutcome, AppError> {
-    let (_, manifest) = open(index)?;
+    let OpenIndex { manifest, .. } = OpenIndex::open(index)?;
     let mut languages = Vec::new();
     for part in &manifest.languages {
         let sources: Vec<Guard> = part

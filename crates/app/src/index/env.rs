@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use coldstart_index::Syntax;
+use coldstart_index::{OpenIndex, Syntax};
 use coldstart_profile::printable;
 use serde::Serialize;
 
-use super::{open, variables};
 use crate::error::{AppError, HintExt};
 
 /// Settings.
@@ -22,11 +21,10 @@ pub struct EnvOutcome {
 /// # Errors
 /// If the index cannot be read, or its name cannot be written in this syntax.
 pub fn environment(index: &Path, syntax: Syntax) -> Result<EnvOutcome, AppError> {
-    let (index, manifest) = open(index)?;
-    let lines =
-        variables(&index, &manifest.languages)?.iter().map(|variable| variable.line(syntax)).collect::<Option<_>>();
+    let index = OpenIndex::open(index)?;
+    let lines = index.variables()?.iter().map(|variable| variable.line(syntax)).collect::<Option<_>>();
     let lines = lines
-        .ok_or_else(|| anyhow!("the name `{}` cannot be written in this syntax", printable(&index)))
+        .ok_or_else(|| anyhow!("the name `{}` cannot be written in this syntax", printable(&index.content)))
         .hint(|| "rename the index, with letters only")?;
     Ok(EnvOutcome { lines })
 }

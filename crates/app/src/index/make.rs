@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use coldstart_index::log;
 use coldstart_index::{
     IndexPlace, Language, LanguageIndex, Manifest, Variable, guile as guile_index, node as node_index,
-    perl as perl_index, python as python_index, ruby as ruby_index,
+    perl as perl_index, python as python_index, ruby as ruby_index, variables_of,
 };
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_profile::{JsonPath, printable};
@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::compare::{Answers, answers, of_files, of_modules, of_outputs};
 use super::observed::{ObservedStart, observed};
-use super::{guile, interpreter, node, perl, python, ruby, settings, variables_of};
+use super::{guile, interpreter, node, perl, python, ruby, settings};
 use crate::error::{AppError, HintExt};
 use crate::launching::Launching;
 use crate::observer::Observer;

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_index::Language;
+use coldstart_index::{Language, OpenIndex};
 use coldstart_profile::JsonPath;
 use serde::Serialize;
 
 use super::make::command_of;
-use super::open;
 use crate::error::AppError;
 
 /// An index.
@@ -51,7 +50,7 @@ pub struct ShownLanguage {
 /// # Errors
 /// If it cannot be read.
 pub fn show(index: &Path) -> Result<ShowOutcome, AppError> {
-    let (_, manifest) = open(index)?;
+    let OpenIndex { manifest, .. } = OpenIndex::open(index)?;
     let shown = |part: &coldstart_index::LanguageIndex| ShownLanguage {
         language: part.language,
         shown: JsonPath::new(&part.interpreter),

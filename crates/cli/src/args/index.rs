@@ -133,8 +133,11 @@ one line on stderr, and the program starts without it.
 
 Exit codes: those of the program; 126 it could not be started, 127 it was not found.
 
-Example:
-  coldstart index run app.index -- python3 app.py";
+`coldstart-run --index DIR -- PROGRAM` does the same with less to read from a cold disk, and takes a plan or an image as well.
+
+Examples:
+  coldstart index run app.index -- python3 app.py
+  coldstart-run --index app.index app.prefetch -- python3 app.py";
 
 const ENV_HELP: &str = "\
 The settings are for wrappers, modulefiles and service units. Any program may inherit them: an interpreter that the index was not made for \

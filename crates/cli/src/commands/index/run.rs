@@ -2,6 +2,7 @@
 //!
 //! On the critical path of every start: whatever is wrong with the index costs one line on stderr, and the program starts.
 
+use coldstart_app::error::AppError;
 use coldstart_app::index::prepare;
 use coldstart_sys::become_program::become_program_with;
 
@@ -12,9 +13,9 @@ use crate::output;
 
 pub(super) fn run(args: &RunArgs) -> Exit {
     let variables = match prepare(&args.index) {
-        Ok(prepared) => prepared.variables,
+        Ok(variables) => variables,
         Err(error) => {
-            let reason = error.sentence();
+            let reason = AppError::from(error).sentence();
             output::complain(&output::style::NOTE, "coldstart", &format!("started without the index: {reason}"));
             Vec::new()
         }
