@@ -118,6 +118,8 @@ pub(crate) const INPUTS: &[Input] = &[
     file("IMAGE", "image verify {}", Content::StartImage),
     directory("--against", "image verify app.erofs --against {}"),
     file("IMAGE", "image show {}", Content::StartImage),
+    file("FILE", "order appimage -o out --trace app.coldtrace {}", Content::Program),
+    directory("--trace-root", "order appimage -o out --trace app.coldtrace /bin/true --trace-root {}"),
     file("TRACE", "order files {}", Content::Trace),
     directory("--root", "order files app.coldtrace --root {}"),
     directory("--trace-root", "order files app.coldtrace --root sub --trace-root {}"),

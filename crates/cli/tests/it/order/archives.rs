@@ -24,42 +24,42 @@ with zipfile.ZipFile('app.pyz', 'a') as z:
 os.chmod('app.pyz', 0o755)
 "#;
 
-struct Scene {
+pub(super) struct Scene {
     directory: tempfile::TempDir,
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { directory: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join(name)
     }
 
-    fn run(&self, program: &str, words: &[&str]) -> Output {
+    pub(super) fn run(&self, program: &str, words: &[&str]) -> Output {
         let mut command = Command::new(program);
         command.args(words).current_dir(self.path("")).stdin(Stdio::null()).output().unwrap()
     }
 
-    fn coldstart(&self, words: &[&str]) -> Output {
+    pub(super) fn coldstart(&self, words: &[&str]) -> Output {
         self.run(env!("CARGO_BIN_EXE_coldstart"), words)
     }
 
     #[track_caller]
-    fn done(&self, program: &str, words: &[&str]) -> String {
+    pub(super) fn done(&self, program: &str, words: &[&str]) -> String {
         let output = self.run(program, words);
         assert!(output.status.success(), "{program} {words:?}: {}{}", text(&output.stdout), text(&output.stderr));
         text(&output.stdout)
     }
 
     #[track_caller]
-    fn json(&self, words: &[&str]) -> Value {
+    pub(super) fn json(&self, words: &[&str]) -> Value {
         serde_json::from_str(&self.done(env!("CARGO_BIN_EXE_coldstart"), words)).unwrap()
     }
 
     #[track_caller]
-    fn trace(&self, output: &str, command: &[&str]) {
+    pub(super) fn trace(&self, output: &str, command: &[&str]) {
         let words = ["trace", "--layers", "pages,files", "-o", output, "--"];
         self.done(env!("CARGO_BIN_EXE_coldstart"), &[&words, command].concat());
     }
@@ -72,7 +72,7 @@ impl Scene {
 }
 
 /// Whether the machine records reads. Otherwise a reason was printed.
-fn records_reads() -> bool {
+pub(super) fn records_reads() -> bool {
     if !is_root() {
         skip("reads of files are recorded by root only");
     }
