@@ -98,6 +98,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     // Start images are judged by another reader, and hold access lists.
     tool("fsck.erofs", "erofs-utils"),
     tool("mksquashfs", "squashfs-tools"),
+    tool("unsquashfs", "squashfs-tools"),
     tool("java", "openjdk-17-jre-headless"),
     tool("javac", "openjdk-17-jdk-headless"),
     tool("zstd", "zstd"),

@@ -146,7 +146,7 @@ fn of_this_machine(trace: &Trace) -> Vec<(PathBuf, PageRange)> {
 }
 
 /// Files in the order of their smallest rank in any start, with what was used of them.
-fn merged(starts: &[Vec<(PathBuf, PageRange)>]) -> Vec<UsedFile> {
+pub(super) fn merged(starts: &[Vec<(PathBuf, PageRange)>]) -> Vec<UsedFile> {
     let mut ranks: HashMap<&Path, (usize, usize)> = HashMap::new();
     let mut ranges: HashMap<&Path, Vec<(u64, u64)>> = HashMap::new();
     for (number, start) in starts.iter().enumerate() {

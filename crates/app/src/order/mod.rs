@@ -1,5 +1,6 @@
 //! `order`: from recorded starts to orders for linkers, and whether they helped; to orders of files and archives.
 
+pub mod appimage;
 mod check;
 mod debuginfod;
 pub mod files;

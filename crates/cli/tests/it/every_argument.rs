@@ -63,6 +63,8 @@ const NOT_FILES: &[(&str, &str, &str)] = &[
     ("index check", "DIR", "a directory: tests/it/index/places.rs tries out what may stand there"),
     ("index show", "DIR", "a directory, read as `index check` reads it"),
     ("installed", "NAME", "the name of an installation"),
+    ("*", "--block-size", "a number"),
+    ("order appimage", "--trace", "read as by `order zip`, once there is an AppImage"),
     ("prefetch install", "--input", "kept for later recordings, which open it"),
     ("prefetch install", "PROGRAM", "looked up and not started: tests/it/installed/ tries out what cannot be found"),
     ("prefetch run", "PROGRAM", "handed to the kernel as it is: tests/it/prefetch.rs tries out what cannot be started"),

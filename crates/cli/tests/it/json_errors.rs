@@ -27,6 +27,7 @@ const VERBS: &[(&str, &[&str])] = &[
     ("ldcache show", &["/no/such"]),
     ("ldcache write", &["-o", "/no/such/cache", "/no/such"]),
     ("measure", &["--no-history", "--state", "hot", "--", "/no/such"]),
+    ("order appimage", &["-o", "/no/such/out", "--trace", "/no/such", "/no/such"]),
     ("order check", &["/no/such", "--before", "/no/such", "--after", "/no/such"]),
     ("order functions", &["/no/such", "--for", "lld", "-o", "/no/such/list"]),
     ("order files", &["/no/such"]),

@@ -1,5 +1,6 @@
 //! Arguments of `coldstart order`.
 
+pub(crate) mod appimage;
 pub(crate) mod check;
 pub(crate) mod files;
 pub(crate) mod functions;
@@ -15,6 +16,9 @@ pub(crate) struct OrderArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OrderAction {
+    /// Put the files of an AppImage into the order of a start
+    #[command(after_help = appimage::HELP)]
+    Appimage(appimage::AppImageArgs),
     /// Compare a build in a new order of functions with the one before
     #[command(after_help = check::HELP)]
     Check(Box<check::CheckArgs>),

@@ -1,5 +1,6 @@
 //! `coldstart order`: what a start needs comes first, and together.
 
+mod appimage;
 mod check;
 mod files;
 mod functions;
@@ -11,6 +12,7 @@ use crate::exit::Exit;
 
 pub(crate) fn run(args: &OrderArgs) -> Result<Exit, CliError> {
     match &args.action {
+        OrderAction::Appimage(args) => appimage::run(args),
         OrderAction::Check(args) => check::run(args),
         OrderAction::Functions(args) => functions::run(args),
         OrderAction::Files(args) => files::run(args),

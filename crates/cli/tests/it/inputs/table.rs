@@ -137,6 +137,8 @@ pub(crate) const INPUTS: &[Input] = &[
     ),
     file("--input", "order check app.order --before app.named --after app.named --input {} -- true", Content::Any),
     file("PROGRAM", "order check app.order --before app.named --after app.named -- {}", Content::Program),
+    file("FILE", "order appimage -o out --trace app.coldtrace {}", Content::Program),
+    directory("--trace-root", "order appimage -o out --trace app.coldtrace /bin/true --trace-root {}"),
     file("TRACE", "order files {}", Content::Trace),
     directory("--root", "order files app.coldtrace --root {}"),
     directory("--trace-root", "order files app.coldtrace --root sub --trace-root {}"),

@@ -1,5 +1,6 @@
 //! `coldstart order`. Functions: a program is traced, linked again with the list, and its pages are counted.
 
+mod appimages;
 mod archives;
 mod checked;
 mod compilers;

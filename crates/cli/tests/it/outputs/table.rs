@@ -143,6 +143,16 @@ pub(crate) const OUTPUTS: &[Output] = &[
         runs: Runs::Refused,
         ..output("image make", "-o of a start", &["-o", "OUT", "--", "./program"], Kind::StartImage, &["program"])
     },
+    Output {
+        runs: Runs::Refused,
+        ..output(
+            "order appimage",
+            "-o",
+            &["app.zip", "-o", "OUT", "--trace", "zip.coldtrace"],
+            Kind::Restored,
+            &["app.zip", "zip.coldtrace"],
+        )
+    },
     output("order files", "-o", &["app.coldtrace", "-o", "OUT"], Kind::Restored, &["app.coldtrace"]),
     output(
         "order zip",

@@ -1,0 +1,185 @@
+//! `coldstart order appimage`: the new file starts, holds the same as tar sees it, and has its files in the order of the start.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use coldstart_testing::{compile, skip};
+use serde_json::Value;
+
+use super::archives::{Scene, records_reads};
+use crate::text;
+
+/// A runtime that extracts the image, which begins where its own section headers end, and starts `AppRun`.
+const RUNTIME: &str = r#"
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((used, section(".upd_info"))) static char update[1024] = "gh-releases-zsync|me|app|latest|app.zsync";
+__attribute__((used, section(".sha256_sig"))) static char signature[1024] = SIGNATURE;
+__attribute__((used, section(".digest_md5"))) static char digest[16] = "0123456789abcde";
+int main(int count, char **words) {
+    Elf64_Ehdr header;
+    FILE *own = fopen("/proc/self/exe", "r");
+    char command[4096], path[4000];
+    if (count != 2 || fread(&header, sizeof header, 1, own) != 1) return 1;
+    snprintf(command, sizeof command, "unsquashfs -quiet -no-progress -o %lu -d %s /proc/%d/exe >&2",
+             (unsigned long)(header.e_shoff + header.e_shnum * header.e_shentsize), words[1], getpid());
+    if (system(command)) return 1;
+    snprintf(path, sizeof path, "%s/AppRun", words[1]);
+    execl(path, path, (char *)0);
+    return 1;
+}
+"#;
+
+/// An `AppDir` with all that a squashfs image can hold. Its program reads three files of forty, the last one first.
+const APP_DIR: &str = r#"
+import os, random
+random.seed(7)
+os.makedirs('AppDir/usr/share')
+for n in range(40):
+    with open('AppDir/usr/share/f%02d' % n, 'wb') as out: out.write(random.randbytes(150000))
+with open('AppDir/AppRun', 'w') as out:
+    out.write('#!/bin/sh\nd=$(dirname "$0")/usr/share\nexec cat "$d/f38" "$d/f07" "$d/f21"\n')
+os.chmod('AppDir/AppRun', 0o755)
+os.link('AppDir/usr/share/f07', 'AppDir/usr/other')
+os.symlink('usr/share/f01', 'AppDir/link')
+with open('AppDir/new\nline', 'w') as out: out.write('small')
+os.mkfifo('AppDir/pipe')
+os.mknod('AppDir/null', 0o600 | 0o020000, os.makedev(1, 3))
+os.chown('AppDir/usr/share/f03', 1234, 2345)
+os.chmod('AppDir/usr/share/f04', 0o4711)
+os.setxattr('AppDir/usr/share/f05', 'user.color', b'blue')
+os.utime('AppDir/usr/share', (1, 86400 * 365))
+"#;
+
+/// Writes the `AppImage` `name` with this signature in its runtime, and its image made with these options.
+fn make(scene: &Scene, name: &str, signature: &str, options: &[&str]) {
+    compile("cc", &scene.path("runtime"), RUNTIME, &["-O1", &format!("-DSIGNATURE=\"{signature}\"")]);
+    let words = ["AppDir", "image", "-noappend", "-no-progress", "-quiet"];
+    scene.done("mksquashfs", &[&words, options].concat());
+    let mut bytes = fs::read(scene.path("runtime")).unwrap();
+    bytes[8..11].copy_from_slice(b"AI\x02");
+    bytes.extend(fs::read(scene.path("image")).unwrap());
+    fs::write(scene.path(name), bytes).unwrap();
+    fs::set_permissions(scene.path(name), PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// A scene with an `AppDir`; `None` where something is missing, with a reason printed.
+fn scene() -> Option<Scene> {
+    if !records_reads() {
+        return None;
+    }
+    let scene = Scene::new();
+    let made = scene.run("python3", &["-c", APP_DIR]);
+    if !made.status.success() {
+        skip(&format!("no devices or attributes here: {}", text(&made.stderr)));
+        return None;
+    }
+    Some(scene)
+}
+
+/// Traces a start of a file from a directory of the name that a runtime gives it.
+fn trace(scene: &Scene, name: &str) {
+    let mount = scene.path(".mount_appXyZ");
+    let _ = fs::remove_dir_all(&mount);
+    let command = [&format!("./{name}"), mount.to_str().unwrap()];
+    scene.trace("t.coldtrace", &command);
+}
+
+/// What tar sees in the image of a file: modes, owners, times, links, devices and contents.
+fn tarred(scene: &Scene, name: &str, offset: u64) -> Vec<u8> {
+    let tree = format!("{name}.tree");
+    let offset = offset.to_string();
+    scene.done("unsquashfs", &["-no-progress", "-quiet", "-o", &offset, "-d", &tree, name]);
+    let shown = scene.done(
+        "python3",
+        &["-c", "import os,sys; print(os.getxattr(sys.argv[1], 'user.color'))", &format!("{tree}/usr/share/f05")],
+    );
+    assert_eq!(shown, "b'blue'\n");
+    scene.done("tar", &["--sort=name", "--numeric-owner", "-C", &tree, "-cf", "tree.tar", "."]);
+    fs::read(scene.path("tree.tar")).unwrap()
+}
+
+#[test]
+fn an_appimage_starts_from_its_new_order_and_holds_the_same() {
+    let Some(scene) = scene() else { return };
+    // Uncompressed, contents can be found where they lie.
+    make(&scene, "app", "", &["-noD", "-noF", "-no-fragments"]);
+    trace(&scene, "app");
+    let outcome = scene.json(&["order", "appimage", "app", "-o", "new", "--trace", "t.coldtrace", "--json"]);
+    assert_eq!((outcome["files"].as_u64(), outcome["used"].as_u64()), (Some(42), Some(4)), "{outcome}");
+    assert_eq!((&outcome["before"]["compression"], &outcome["after"]["compression"]), (&"gzip".into(), &"gzip".into()));
+    let new = fs::read(scene.path("new")).unwrap();
+    let place = |name: &str| {
+        let start = &fs::read(scene.path(&format!("AppDir/usr/share/{name}"))).unwrap()[..64];
+        new.windows(64).position(|window| window == start).unwrap()
+    };
+    let order = ["f38", "f07", "f21"].map(place);
+    assert!(order.is_sorted(), "{order:?}");
+    // What is in no list comes behind, in an order of mksquashfs' own.
+    assert!(["f00", "f01", "f20", "f37", "f39"].map(place).iter().all(|place| *place > order[2]));
+    // The runtime is the same but for the checksum of the old file.
+    let runtime = fs::metadata(scene.path("runtime")).unwrap().size();
+    let old = fs::read(scene.path("app")).unwrap();
+    let length = usize::try_from(runtime).unwrap();
+    let changed = old[..length].iter().zip(&new[..length]).filter(|(one, other)| one != other).count();
+    assert_eq!(changed, 15);
+    assert!(new[..length].windows(17).any(|window| window == b"gh-releases-zsync"));
+    assert!(tarred(&scene, "new", runtime) == tarred(&scene, "app", runtime), "another tree");
+    let started = |name: &str| {
+        let output = scene.run(&format!("./{name}"), &[scene.path(&format!("started-{name}")).to_str().unwrap()]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        output.stdout
+    };
+    assert!(started("new") == started("app"), "another output");
+    // The same again gives the same bytes.
+    scene.json(&["order", "appimage", "app", "-o", "again", "--trace", "t.coldtrace", "--json"]);
+    assert!(fs::read(scene.path("again")).unwrap() == new, "other bytes");
+}
+
+#[test]
+fn compression_and_block_size_are_told_and_changed_when_asked() {
+    let Some(scene) = scene() else { return };
+    make(&scene, "app", "", &["-comp", "xz", "-b", "1M"]);
+    trace(&scene, "app");
+    let words = ["order", "appimage", "app", "-o", "new", "--trace", "t.coldtrace", "--json"];
+    let outcome = scene.json(&[&words[..], &["--compression", "zstd", "--block-size", "4096"]].concat());
+    assert_eq!(outcome["before"]["compression"], "xz");
+    assert_eq!(
+        (outcome["before"]["block_size"].as_u64(), outcome["after"]["block_size"].as_u64()),
+        (Some(1 << 20), Some(4096))
+    );
+    let superblock = scene
+        .done("unsquashfs", &["-s", "-o", &fs::metadata(scene.path("runtime")).unwrap().size().to_string(), "new"]);
+    assert!(superblock.contains("Compression zstd") && superblock.contains("Block size 4096"), "{superblock}");
+    let decompressed = |form: &str| outcome[form]["decompressed"].as_u64().unwrap();
+    assert!(decompressed("after") >= 3 * 150_000 && decompressed("after") <= decompressed("before"), "{outcome}");
+}
+
+#[test]
+fn signed_ones_are_refused_or_lose_the_signature_and_other_starts_do_not_count() {
+    let Some(scene) = scene() else { return };
+    make(&scene, "app", "c1c2", &[]);
+    trace(&scene, "app");
+    let words = ["order", "appimage", "app", "-o", "new", "--trace", "t.coldtrace", "--json"];
+    let refused = |words: &[&str], reason: &str| {
+        let output = scene.coldstart(words);
+        assert_eq!(output.status.code(), Some(2));
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(answer["error"]["message"].as_str().unwrap().contains(reason), "{answer}");
+        assert!(!scene.path("new").exists());
+    };
+    refused(&words, "it is signed");
+    scene.trace("other.coldtrace", &["true"]);
+    let other = ["order", "appimage", "app", "-o", "new", "--trace", "other.coldtrace", "--json", "--drop-signature"];
+    refused(&other, "no traced start used a file");
+    scene.json(&[&words[..], &["--drop-signature"]].concat());
+    let has = |name: &str| fs::read(scene.path(name)).unwrap().windows(5).any(|window| window == b"c1c2\0");
+    assert!(has("app") && !has("new"));
+    // What is cut off is refused before anything is extracted.
+    let whole = fs::read(scene.path("app")).unwrap();
+    fs::remove_file(scene.path("new")).unwrap();
+    fs::write(scene.path("app"), &whole[..whole.len() - 8192]).unwrap();
+    refused(&words, "cannot put `app` into order");
+}
