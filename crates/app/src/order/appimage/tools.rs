@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use anyhow::anyhow;
+use coldstart_host::process::ProcessFiles;
 use coldstart_launch::Interrupt;
 use rustix::process::geteuid;
 
@@ -17,7 +18,7 @@ use crate::text::harmless;
 
 /// A name of an open file for the programs that are started here.
 pub(super) fn name_for_others(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
+    ProcessFiles::of(std::process::id()).at(format!("fd/{}", file.as_raw_fd()))
 }
 
 /// Extracts an image.
