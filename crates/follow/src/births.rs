@@ -51,8 +51,19 @@ pub(crate) struct Births<H> {
 #[derive(Clone, Copy, Debug)]
 struct Held {
     stop: Stop,
-    /// Since when a report has been doubtful.
-    in_doubt_since: Option<Instant>,
+    since: Instant,
+    /// Whether a report is doubtful.
+    is_in_doubt: bool,
+}
+
+/// How long a new thread is held for its creator's report. A creator stops right after the call, so only a machine under heavy load needs more than a
+/// few milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// If no possible creator is traced.
+    pub(crate) in_doubt: Duration,
+    /// If one is. It may have ended all the same: of a process whose first thread has ended, that thread is known until all others have ended.
+    pub(crate) otherwise: Duration,
 }
 
 /// What to do after a creator's stop.
@@ -94,18 +105,18 @@ impl<H> Births<H> {
 
     /// A thread is stopped without a report. A report is doubtful if its parent is not traced.
     pub(crate) fn wait(&mut self, new: u32, stop: Stop, is_in_doubt: bool) {
-        let in_doubt_since = is_in_doubt.then(Instant::now);
-        self.waiting.insert(new, Held { stop, in_doubt_since });
+        self.waiting.insert(new, Held { stop, since: Instant::now(), is_in_doubt });
     }
 
-    /// Whether any waiting thread's report is doubtful.
-    pub(crate) fn are_in_doubt(&self) -> bool {
-        self.waiting.values().any(|held| held.in_doubt_since.is_some())
+    /// Whether any thread is held.
+    pub(crate) fn are_held(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
-    /// Takes one that has been doubtful for so long.
-    pub(crate) fn take_overdue(&mut self, patience: Duration) -> Option<(u32, Stop)> {
-        let is_overdue = |held: &Held| held.in_doubt_since.is_some_and(|since| since.elapsed() >= patience);
+    /// Takes one that has been held for so long.
+    pub(crate) fn take_overdue(&mut self, patience: Patience) -> Option<(u32, Stop)> {
+        let longest = |held: &Held| if held.is_in_doubt { patience.in_doubt } else { patience.otherwise };
+        let is_overdue = |held: &Held| held.since.elapsed() >= longest(held);
         let thread = self.waiting.iter().find_map(|(&thread, held)| is_overdue(held).then_some(thread))?;
         self.waiting.remove(&thread).map(|held| (thread, held.stop))
     }
@@ -184,15 +195,20 @@ mod tests {
     }
 
     #[test]
-    fn doubt_ends() {
+    fn nobody_is_held_for_ever() {
+        let at_once = |in_doubt, otherwise| {
+            let time = |is_over| if is_over { Duration::ZERO } else { Duration::MAX };
+            Patience { in_doubt: time(in_doubt), otherwise: time(otherwise) }
+        };
         let mut births: Births<char> = Births::of_first(1);
+        assert!(!births.are_held());
         births.wait(2, Stop::Pause, false);
-        assert!(!births.are_in_doubt());
         births.wait(3, Stop::Group, true);
-        assert!(births.are_in_doubt());
-        assert_eq!(births.take_overdue(Duration::MAX), None);
-        assert_eq!(births.take_overdue(Duration::ZERO), Some((3, Stop::Group)));
-        assert_eq!(births.take_overdue(Duration::ZERO), None);
-        assert!(!births.are_in_doubt());
+        assert_eq!(births.take_overdue(at_once(false, false)), None);
+        assert_eq!(births.take_overdue(at_once(true, false)), Some((3, Stop::Group)));
+        assert_eq!(births.take_overdue(at_once(true, false)), None);
+        assert!(births.are_held());
+        assert_eq!(births.take_overdue(at_once(false, true)), Some((2, Stop::Pause)));
+        assert!(!births.are_held());
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
 use coldstart_sys::tracing::{Event, Stop, Tracer, Waited};
 
-use crate::births::{Birth, Births, Origin, Told};
+use crate::births::{Birth, Births, Origin, Patience, Told};
 use crate::error::FollowError;
 use crate::following::Following;
 use crate::handler::{Handler, Next, Stops};
@@ -26,9 +26,8 @@ pub enum Waiting {
 /// This many unsuccessful polls come right after one another; then we sleep between them.
 const BUSY_LOOKS: u32 = 300;
 const SLEEP: Duration = Duration::from_micros(500);
-/// How long a new thread with a doubtful report is held. A creator stops right after the call, so only a
-/// machine under heavy load needs more than a few milliseconds.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a new thread is held.
+const PATIENCE: Patience = Patience { in_doubt: Duration::from_secs(1), otherwise: Duration::from_secs(10) };
 
 /// The cost of tracing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,7 +133,7 @@ impl<H: Handler> EventLoop<H> {
             return Ok(Found::New(thread, stop));
         }
         let tracer = &self.following.tracer;
-        let polls = self.waiting == Waiting::Polling || self.births.are_in_doubt();
+        let polls = self.waiting == Waiting::Polling || self.births.are_held();
         let waited = if polls { tracer.look() } else { tracer.wait() };
         match waited.map_err(FollowError::to(WAIT))? {
             Waited::AllGone => Ok(Found::AllGone),
