@@ -94,6 +94,8 @@ pub const RESTORED: OutputKind =
     OutputKind { name: "identical to the new file", recognises: |_| Ok(false), same_bytes: true };
 /// `order`: a list or an archive in another order has no mark of coldstart.
 pub const REORDERED: OutputKind = RESTORED;
+/// `order appimage`: the new file has no mark of coldstart, and takes too long to be made for a comparison.
+pub const REPACKED: OutputKind = OutputKind { name: "empty", recognises: |_| Ok(false), same_bytes: false };
 /// `bind --audit-library`.
 pub const AUDIT_LIBRARY: OutputKind = OutputKind {
     name: "an audit library made by coldstart",

@@ -115,7 +115,7 @@ pub struct AppImageOutcome {
 pub fn order_appimage(options: &AppImageOptions) -> Result<AppImageOutcome, AppError> {
     let interrupt = Interrupt::listen()?;
     let inputs = inputs_of(&options.traces).with(format!("the AppImage `{}`", printable(&options.file)), &options.file);
-    let place = OutputTarget::new(&options.output, kinds::REORDERED, options.force)?.not_over(inputs);
+    let place = OutputTarget::new(&options.output, kinds::REPACKED, options.force)?.not_over(inputs);
     try_out([&place])?;
     if let Some(root) = &options.trace_root {
         reading::directory("the root of the traces", root)?;
