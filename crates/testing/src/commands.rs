@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::output_of;
 
@@ -48,4 +49,16 @@ pub fn compile(compiler: &str, path: &Path, source: &str, options: &[&str]) -> P
     succeed(Command::new(compiler).arg("-o").arg(path).arg(&source_path).args(options));
     std::fs::remove_file(&source_path).unwrap();
     path.to_owned()
+}
+
+/// Starts a command with its output thrown away, kills it (SIGKILL) after a while, and waits for its end. It may have ended by then.
+///
+/// # Panics
+/// When it cannot be started.
+#[track_caller]
+pub fn kill_after(command: &mut Command, time: Duration) {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(time);
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

@@ -1,16 +1,14 @@
 //! Guile's part of an index.
 
 use std::ffi::OsString;
-use std::fs;
 
-use anyhow::Context;
 use coldstart_index::guile::{GuileIndex, INIT, empty_hook, files};
 use coldstart_index::log::Event;
 use coldstart_index::{IndexPlace, Language, LanguageIndex};
 use coldstart_launch::LaunchOptions;
 
 use super::answer::Compiler;
-use super::{note_unknown, of_providers};
+use super::{note_unknown, of_providers, remove_temporaries};
 use crate::error::AppError;
 
 const COMPILE: &str =
@@ -34,8 +32,7 @@ pub(super) fn fill(
     notes: &mut Vec<String>,
 ) -> Result<Option<LanguageIndex>, AppError> {
     let Some(index) = GuileIndex::new(events) else { return Ok(None) };
-    let unknown = index.providers.unknown.iter().map(|(path, reason)| (path.as_path(), reason.as_str()));
-    note_unknown(unknown, Language::Guile, notes);
+    note_unknown(index.providers.unknown.iter().cloned(), Language::Guile, notes);
     place.write(files::HOOK, index.hook().as_bytes())?;
     let Some(compiled) = index.compiled() else { return Ok(None) };
     let path = |name: &str| place.directory().join(name);
@@ -49,9 +46,7 @@ pub(super) fn fill(
         oldest: "3",
     };
     compiler.run(options)?;
-    for temporary in [files::HOOK, ANSWER] {
-        fs::remove_file(path(temporary)).context("cannot remove a temporary file")?;
-    }
+    remove_temporaries(place, &[files::HOOK, ANSWER])?;
     let (interpreter, version) = (index.executable, index.version);
     Ok(Some(of_providers(Language::Guile, interpreter, version, index.missing, &index.providers)))
 }

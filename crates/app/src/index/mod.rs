@@ -15,11 +15,17 @@ mod ruby;
 mod show;
 
 use std::ffi::OsString;
+use std::fmt::Display;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use coldstart_index::providers::Providers;
-use coldstart_index::{Language, LanguageIndex, Variable};
+use coldstart_index::{IndexPlace, Language, LanguageIndex, Variable};
 use coldstart_profile::printable;
+
+use crate::error::AppError;
 
 pub use coldstart_index::prepare;
 
@@ -29,10 +35,33 @@ pub use make::{MadeLanguage, MakeOptions, MakeOutcome, make};
 pub use show::{ShowOutcome, ShownLanguage, show};
 
 /// Notes which directories are left to an interpreter, and why.
-fn note_unknown<'a>(unknown: impl Iterator<Item = (&'a Path, &'a str)>, language: Language, notes: &mut Vec<String>) {
+fn note_unknown(
+    unknown: impl IntoIterator<Item = (impl AsRef<Path>, impl Display)>,
+    language: Language,
+    notes: &mut Vec<String>,
+) {
     notes.extend(
-        unknown.map(|(path, reason)| format!("`{}` is left to {}: {reason}", printable(path), language.name())),
+        unknown
+            .into_iter()
+            .map(|(path, reason)| format!("`{}` is left to {}: {reason}", printable(path.as_ref()), language.name())),
     );
+}
+
+/// Keeps a pack to its maker, if not all of its sources are public, and returns its size in bytes.
+fn finish_pack(place: &IndexPlace, name: &str, is_public: bool) -> Result<u64, AppError> {
+    let pack = place.directory().join(name);
+    if !is_public {
+        fs::set_permissions(&pack, fs::Permissions::from_mode(0o600)).context("cannot protect the pack")?;
+    }
+    Ok(fs::metadata(&pack).map_or(0, |found| found.len()))
+}
+
+/// Removes what only the making needed.
+fn remove_temporaries(place: &IndexPlace, names: &[&str]) -> Result<(), AppError> {
+    Ok(names
+        .iter()
+        .try_for_each(|name| fs::remove_file(place.directory().join(name)))
+        .context("cannot remove a temporary file")?)
 }
 
 /// What an index has for a language without a pack of code.

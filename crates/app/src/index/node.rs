@@ -23,8 +23,7 @@ pub(super) fn fill(
     notes: &mut Vec<String>,
 ) -> Result<Option<LanguageIndex>, AppError> {
     let Some(index) = NodeIndex::new(events) else { return Ok(None) };
-    let unknown = index.unknown.iter().map(|(path, reason)| (path.as_path(), reason.as_str()));
-    note_unknown(unknown, Language::Node, notes);
+    note_unknown(index.unknown.iter().cloned(), Language::Node, notes);
     place.write(files::INDEX, &serde_json::to_vec(&index.data()).context("cannot encode the index")?)?;
     Ok(Some(LanguageIndex {
         language: Language::Node,

@@ -22,8 +22,7 @@ pub(super) fn fill(
     notes: &mut Vec<String>,
 ) -> Result<Option<LanguageIndex>, AppError> {
     let Some(index) = PerlIndex::new(events) else { return Ok(None) };
-    let unknown = index.providers.unknown.iter().map(|(path, reason)| (path.as_path(), reason.as_str()));
-    note_unknown(unknown, Language::Perl, notes);
+    note_unknown(index.providers.unknown.iter().cloned(), Language::Perl, notes);
     place.write(files::INDEX, &index.encode())?;
     let (interpreter, version) = (index.executable, index.version);
     Ok(Some(of_providers(Language::Perl, interpreter, version, index.missing, &index.providers)))

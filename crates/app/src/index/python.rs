@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::Context;
@@ -13,7 +12,7 @@ use coldstart_index::{IndexPlace, Language, LanguageIndex};
 use coldstart_launch::LaunchOptions;
 
 use super::answer::Compiler;
-use super::note_unknown;
+use super::{finish_pack, note_unknown, remove_temporaries};
 use crate::error::AppError;
 
 /// Beside `encodings`, only while a start is recorded.
@@ -51,13 +50,8 @@ pub(super) fn fill(
     let packed = PythonIndex::packed(&answer);
     let maker = rustix::process::geteuid().as_raw();
     place.write(files::INDEX, &index.encode(&identity, &packed, maker))?;
-    let pack = place.directory().join(files::PACK);
-    if !index.is_public() {
-        fs::set_permissions(&pack, fs::Permissions::from_mode(0o600)).context("cannot protect the pack")?;
-    }
-    for temporary in [HOOK_SOURCE, PACK_SCRIPT, PACK_LIST, PACK_ANSWER] {
-        fs::remove_file(place.directory().join(temporary)).context("cannot remove a temporary file")?;
-    }
+    let pack_bytes = finish_pack(place, files::PACK, index.is_public())?;
+    remove_temporaries(place, &[HOOK_SOURCE, PACK_SCRIPT, PACK_LIST, PACK_ANSWER])?;
     let modules = index.module_count();
     let sources: Vec<_> = index.sources().cloned().collect();
     let sources = packed.iter().filter_map(|code| sources.get(code.number).cloned()).collect();
@@ -69,7 +63,7 @@ pub(super) fn fill(
         missing: index.missing_count(),
         guards: index.directories().guards().to_vec(),
         sources,
-        pack_bytes: fs::metadata(&pack).map_or(0, |found| found.len()),
+        pack_bytes,
         read_ahead: Vec::new(),
     }))
 }

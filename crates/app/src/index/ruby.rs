@@ -1,17 +1,14 @@
 //! Ruby's part of an index: written before the recorded start, filled from its log.
 
 use std::ffi::OsString;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
-use anyhow::Context;
 use coldstart_index::log::Event;
 use coldstart_index::ruby::{HOOK, PACK, RUBYGEMS, RubyIndex, files};
 use coldstart_index::{IndexPlace, Language, LanguageIndex};
 use coldstart_launch::LaunchOptions;
 
 use super::answer::Compiler;
-use super::{note_unknown, of_providers};
+use super::{finish_pack, note_unknown, of_providers, remove_temporaries};
 use crate::error::AppError;
 
 /// Beside `rubygems.rb`, only while an index is made.
@@ -38,8 +35,7 @@ pub(super) fn fill(
     notes: &mut Vec<String>,
 ) -> Result<Option<LanguageIndex>, AppError> {
     let Some(index) = RubyIndex::new(events) else { return Ok(None) };
-    let unknown = index.providers.unknown.iter().map(|(path, reason)| (path.as_path(), reason.as_str()));
-    note_unknown(unknown, Language::Ruby, notes);
+    note_unknown(index.providers.unknown.iter().cloned(), Language::Ruby, notes);
     place.write(PACK_SCRIPT, PACK.as_bytes())?;
     place.write(TEXT, &index.text())?;
     place.write(LIST, &index.list())?;
@@ -55,15 +51,9 @@ pub(super) fn fill(
         oldest: "2.7 or later",
     };
     let packed = index.packed(&compiler.run(options)?);
-    let pack = path(files::PACK);
-    if !index.is_public() {
-        fs::set_permissions(&pack, fs::Permissions::from_mode(0o600)).context("cannot protect the pack")?;
-    }
-    for temporary in [HOOK_SOURCE, PACK_SCRIPT, TEXT, LIST, ANSWER] {
-        fs::remove_file(path(temporary)).context("cannot remove a temporary file")?;
-    }
+    let pack_bytes = finish_pack(place, files::PACK, index.is_public())?;
+    remove_temporaries(place, &[HOOK_SOURCE, PACK_SCRIPT, TEXT, LIST, ANSWER])?;
     let (interpreter, version) = (index.executable, index.version);
     let part = of_providers(Language::Ruby, interpreter, version, index.missing, &index.providers);
-    let pack_bytes = fs::metadata(&pack).map_or(0, |found| found.len());
     Ok(Some(LanguageIndex { sources: packed, pack_bytes, ..part }))
 }

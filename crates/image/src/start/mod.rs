@@ -102,12 +102,12 @@ pub fn start_from_open(path: &Path, image: &File, program: &[OsString]) -> Resul
     let front = Front::read(image).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
     let seeks = begin.elapsed() > SEEK;
     let programs = front.programs_of(program);
-    if seeks {
-        read_outside(&front, programs, seeks, &|| begin.elapsed() > LONGEST_WAIT);
-    }
     let mut reads = false;
+    // Not before it is known who could have written the image.
     let placed = take_place(path, image, &front, &mut || {
-        if !seeks {
+        if seeks {
+            read_outside(&front, programs, seeks, &|| begin.elapsed() > LONGEST_WAIT);
+        } else {
             reads = read_beside(image, &front, programs, true).is_ok();
         }
     })?;

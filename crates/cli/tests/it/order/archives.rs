@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use coldstart_testing::{compile, is_root, skip};
+use coldstart_testing::{compile, is_root, kill_after, skip};
 use serde_json::Value;
 
 use crate::text;
@@ -326,16 +326,9 @@ fn killed_at_any_moment_there_is_a_whole_archive_or_none() {
     scene.trace("t.coldtrace", &["./app.pyz"]);
     let before = fs::read(scene.path("app.pyz")).unwrap();
     for milliseconds in (0..60).step_by(4) {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_coldstart"))
-            .args(["order", "zip", "app.pyz", "-o", "new.pyz", "--trace", "t.coldtrace"])
-            .current_dir(scene.path(""))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_millis(milliseconds));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart"));
+        command.args(["order", "zip", "app.pyz", "-o", "new.pyz", "--trace", "t.coldtrace"]);
+        kill_after(command.current_dir(scene.path("")), Duration::from_millis(milliseconds));
         assert_eq!(fs::read(scene.path("app.pyz")).unwrap(), before);
         if scene.path("new.pyz").exists() {
             assert_eq!(scene.done("./new.pyz", &[]), "250 10 131\n");

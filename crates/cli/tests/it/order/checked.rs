@@ -1,7 +1,9 @@
 //! What `order check` finds where little or nothing changed, and lists beside a kill.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
+
+use coldstart_testing::kill_after;
 
 use super::scene::{FUNCTIONS, Scene, called};
 
@@ -82,17 +84,8 @@ fn killed_at_any_moment_the_old_or_the_new_list_stands_there_whole() {
     for milliseconds in (0..60).step_by(4) {
         std::fs::write(scene.path("list"), &earlier).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart"));
-        let mut child = command
-            .args(words)
-            .arg("list")
-            .current_dir(scene.path(""))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_millis(milliseconds));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        command.args(words).arg("list").current_dir(scene.path(""));
+        kill_after(&mut command, Duration::from_millis(milliseconds));
         let list = read("list");
         assert!(list == earlier || list == later, "after {milliseconds} ms: {}", String::from_utf8_lossy(&list));
     }
