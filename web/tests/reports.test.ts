@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { axisOver, labelEvery, plainTick, ratioAxisOver } from "../src/reports/charts/axis";
 import { ratio } from "../src/reports/Comparisons";
 import { meaning } from "../src/reports/Gate";
-import { firstFix, fixInWords, readable } from "../src/reports/inspectWords";
+import { fixInWords, readable } from "../src/reports/inspectWords";
 import type { Finding } from "../src/reports/inspectTypes";
 import { beyondInWords, readyAfter, requestsOf, runInWords, timesForAxis } from "../src/reports/measured";
 import type { Gate, GateState, Measurement, Sample } from "../src/reports/types";
@@ -72,11 +72,9 @@ test("what a gate's rate takes for granted is said, as it is printed", () => {
   assert.equal(meaning(gate([state(3, false)], null)), "");
 });
 
-test("a fix that this version does not have is not recommended", () => {
-  const fixes: Finding["fixes"] = [{ by: "verb", text: "no-such-verb" }, { by: "linker", text: "-z now" }, { by: "verb", text: "pack" }];
-  const finding: Finding = { kind: "k", what: "", place: "", why: "", fixes, saves: { file_bytes: 0, read_pages: 0, private_pages: 0, seeks: 0, lookups: 0, probes: 0 }, certainty: "counted", condition: "" };
-  assert.deepEqual(fixes.map(fixInWords), ["no-such-verb (not in this version)", "linker: -z now", "coldstart pack"]);
-  assert.equal(firstFix(finding), fixes[1]);
+test("a fix is a command, or flags of a tool", () => {
+  const fixes: Finding["fixes"] = [{ by: "linker", text: "-z now" }, { by: "verb", text: "pack" }, { by: "source", text: "constexpr" }];
+  assert.deepEqual(fixes.map(fixInWords), ["linker: -z now", "coldstart pack", "constexpr"]);
 });
 
 test("large numbers of a sentence stand in groups, addresses and names as they are", () => {

@@ -4,7 +4,7 @@ import { count } from "../format";
 import { visible } from "../names";
 import { Bars } from "./charts/Bars";
 import type { Finding, Saving } from "./inspectTypes";
-import { addSavings, certaintyInWords, firstFix, fixInWords, readable, savingInWords, weight } from "./inspectWords";
+import { addSavings, certaintyInWords, fixInWords, readable, savingInWords, weight } from "./inspectWords";
 import { PlainTable } from "./PlainTable";
 
 export function Findings({ findings }: { findings: readonly Finding[] }) {
@@ -51,7 +51,7 @@ export function FindingKinds({ findings }: { findings: readonly Finding[] }) {
         caption="Kinds of findings"
         columns={[{ label: "Finding" }, { label: "Found", isNumber: true }, { label: "Fixes save together" }, { label: "Figures" }, { label: "First fix" }]}
         rows={all.map(({ kind, objects, saves, first }) => {
-          const fix = firstFix(first);
+          const [fix] = first.fixes;
           return [visible(kind), count(objects), savingInWords(saves) ?? "nothing is promised", certaintyInWords(first.certainty), fix ? fixInWords(fix) : null];
         })}
       />

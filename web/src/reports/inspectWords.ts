@@ -79,22 +79,9 @@ export function addSavings(a: Saving, b: Saving): Saving {
 
 type Fix = Finding["fixes"][number];
 
-/** Verbs that are fixes and that this version has: a finding also names those that are yet to come. */
-const VERBS: ReadonlySet<string> = new Set(["bind", "pack", "prefetch"]);
-
-function isAvailable({ by, text }: Fix): boolean {
-  return by !== "verb" || VERBS.has(text);
-}
-
-/** The first fix that can be had now; else the first. */
-export function firstFix({ fixes }: Finding): Fix | undefined {
-  return fixes.find(isAvailable) ?? fixes[0];
-}
-
-export function fixInWords(fix: Fix): string {
-  const { by, text } = fix;
+export function fixInWords({ by, text }: Fix): string {
   const shown = visible(text);
-  return by === "verb" ? (isAvailable(fix) ? `coldstart ${shown}` : `${shown} (not in this version)`) : by === "linker" ? `linker: ${shown}` : by === "compiler" ? `compiler: ${shown}` : shown;
+  return by === "verb" ? `coldstart ${shown}` : by === "linker" ? `linker: ${shown}` : by === "compiler" ? `compiler: ${shown}` : shown;
 }
 
 /** A sentence with large numbers in groups of three digits, except in names between backticks. */

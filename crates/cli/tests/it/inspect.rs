@@ -183,9 +183,6 @@ fn a_fix_that_this_program_cannot_do_is_not_recommended_as_if_it_could() {
     for verb in text.split("`coldstart ").skip(1).filter_map(|rest| rest.split('`').next()) {
         assert!(help.contains(&format!("\n  {verb} ")), "`{verb}` is not there:\n{help}");
     }
-    for verb in text.split(" (not in this version)").filter_map(|before| before.rsplit('`').nth(1)) {
-        assert!(!help.contains(&format!("\n  {verb} ")), "`{verb}` is there:\n{help}");
-    }
 }
 
 /// Puts a name of the same length in the place of another, wherever it stands.

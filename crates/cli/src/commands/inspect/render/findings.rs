@@ -98,10 +98,9 @@ fn full_saving(finding: &Finding) -> String {
     }
 }
 
-/// The first available fix, in short form.
+/// The first fix, in short form.
 pub(super) fn first_fix(finding: &Finding, columns: usize) -> String {
-    let fix: Option<&Fix> = finding.fixes.iter().find(|fix| words::is_available(fix)).or(finding.fixes.first());
-    fix.map_or_else(String::new, |fix| cut_end(&words::short_fix(fix), columns))
+    finding.fixes.first().map_or_else(String::new, |fix| cut_end(&words::short_fix(fix), columns))
 }
 
 /// Large numbers in groups of three digits, except inside of names between backticks.
