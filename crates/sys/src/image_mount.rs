@@ -2,7 +2,7 @@
 //!
 //! A new mount is attached nowhere. It is reached through its descriptor and ends with that, also when we are killed, unless it is attached to a
 //! directory. Not obvious: EROFS mounts regular files itself since Linux 6.12 (`CONFIG_EROFS_FS_BACKED_BY_FILE`); before, and for files on tmpfs, the
-//! kernel wants a block device (`ENOTBLK`), and then there is no mount. Parts of a mount that is attached nowhere can be laid over files since
+//! kernel wants a block device (`ENOTBLK`), and gets a loop device that ends with the mount. Parts of a mount that is attached nowhere can be laid over files since
 //! Linux 6.15 only, so [`ImageMount::attach`] comes first.
 
 use std::fs::File;
@@ -19,6 +19,7 @@ use rustix::mount::{
 };
 
 use crate::facility_error::FacilityError;
+use crate::loop_device::LoopDevice;
 
 /// EROFS in `statfs` (`EROFS_SUPER_MAGIC_V1`, `include/uapi/linux/magic.h`).
 const EROFS_MAGIC: i64 = 0xe0f5_e1e2;
@@ -44,7 +45,7 @@ impl ImageMount {
     /// [`FacilityError::Unsupported`] where this kernel or the image's own file system cannot;
     /// [`FacilityError::NotPermitted`] without `CAP_SYS_ADMIN`; otherwise the kernel refused the image.
     pub fn erofs(image: &File) -> Result<Self, FacilityError> {
-        Self::with(image, MountAttrFlags::MOUNT_ATTR_NOEXEC)
+        Ok(Self::with(image, MountAttrFlags::MOUNT_ATTR_NOEXEC)?.0)
     }
 
     /// Mounts an EROFS image for programs to be started from: read-only, without devices and set-user-ID bits, and so that the kernel reads
@@ -54,10 +55,11 @@ impl ImageMount {
     /// As [`Self::erofs`].
     pub fn for_programs(image: &File) -> Result<Self, FacilityError> {
         let before = backing_device::names("erofs-");
-        let mount = Self::with(image, MountAttrFlags::empty())?;
+        let (mount, device) = Self::with(image, MountAttrFlags::empty())?;
         // Of several new ones the others were mounted at this moment by starts like this one. Where it fails, pages that nobody needs are read, too.
-        for name in backing_device::names("erofs-").difference(&before) {
-            let _ = backing_device::set_read_ahead(name, READ_AHEAD);
+        let new = backing_device::names("erofs-").difference(&before).cloned().collect::<Vec<_>>();
+        for name in device.and_then(|device| device.backing_name()).into_iter().chain(new) {
+            let _ = backing_device::set_read_ahead(&name, READ_AHEAD);
         }
         Ok(mount)
     }
@@ -69,11 +71,22 @@ impl ImageMount {
         is_on_image(&mount).then_some(Self { mount })
     }
 
-    fn with(image: &File, attributes: MountAttrFlags) -> Result<Self, FacilityError> {
+    /// The mount, and the device below it where the kernel does not mount the file itself.
+    fn with(image: &File, attributes: MountAttrFlags) -> Result<(Self, Option<LoopDevice>), FacilityError> {
+        // By the descriptor: the name may lead to another file by now.
+        match Self::of(&descriptor::path(image), attributes) {
+            Err(error) if error.errno() == Errno::NOTBLK => {
+                let device = LoopDevice::attach(image)?;
+                Ok((Self::of(&device.path(), attributes)?, Some(device)))
+            }
+            answer => Ok((answer?, None)),
+        }
+    }
+
+    fn of(source: &Path, attributes: MountAttrFlags) -> Result<Self, FacilityError> {
         let failed = |call| move |errno| FacilityError::new(call, errno, &[Errno::NODEV, Errno::NOTBLK]);
         let context = fsopen("erofs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(failed("fsopen"))?;
-        // By the descriptor: the name may lead to another file by now.
-        fsconfig_set_string(&context, "source", descriptor::path(image)).map_err(failed("fsconfig"))?;
+        fsconfig_set_string(&context, "source", source).map_err(failed("fsconfig"))?;
         fsconfig_set_flag(&context, "ro").map_err(failed("fsconfig"))?;
         fsconfig_create(&context).map_err(failed("fsconfig"))?;
         let attributes = attributes

@@ -20,6 +20,7 @@ pub mod huge_pages;
 pub mod idle_priority;
 pub mod image_mount;
 mod kept_descriptors;
+pub mod loop_device;
 pub mod memory_group;
 pub mod mincore;
 pub mod named_file;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::fix::{Fix, Prospect};
+use super::prefetch_fix::{Pages, recorded_inside};
 use super::setup::Setup;
 use super::subject::Subject;
 use crate::error::AppError;
@@ -55,9 +56,64 @@ impl Fix for ImageFix<'_> {
     }
 
     fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError> {
-        if !setup.overlays().is_empty() {
-            return Err(AppError::new("an image is made of the program's files as they are, not of changed copies"));
+        if setup.overlays().is_empty() {
+            return setup.start_from_image(&self.recorded(subject).working_set, subject, self.beside);
         }
-        setup.start_from_image(&self.recorded(subject).working_set, subject, self.beside)
+        let recorded = recorded_inside(Pages::Used, setup, subject)?;
+        setup.start_from_image(&recorded.working_set, subject, self.beside)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use coldstart_image::start::{Front, take_place_of_own};
+    use coldstart_launch::{CommandLine, LaunchOptions};
+    use coldstart_sys::image_mount::is_on_image;
+    use coldstart_sys::private_mounts::{Overlay, possible};
+    use coldstart_testing::{copy_program, is_root, scratch, skip};
+
+    use super::super::launcher::Launcher;
+    use super::*;
+
+    #[test]
+    fn an_image_is_made_of_changed_copies_and_lies_over_them() {
+        if !is_root() {
+            return;
+        }
+        if let Err(error) = possible() {
+            return skip(&format!("no private view: {error}"));
+        }
+        let directory = scratch();
+        let path = |name: &str| -> PathBuf { directory.path().join(name) };
+        let (original, replacement) = (path("bin/program"), path("replacement"));
+        fs::create_dir(path("bin")).unwrap();
+        copy_program("/bin/true", &original);
+        copy_program("/bin/true", &replacement);
+        let changed = [fs::read(&original).unwrap().as_slice(), b"changed"].concat();
+        fs::write(&replacement, &changed).unwrap();
+        fs::File::open(&replacement).unwrap().sync_all().unwrap();
+
+        let program = CommandLine { program: original.clone().into(), arguments: Vec::new() };
+        let launch = LaunchOptions::default();
+        let launcher = Launcher { name: "true".to_owned(), words: Vec::new(), file: "/bin/true".into() };
+        let subject = Subject::record(&program, &launch, None, &launcher, None).unwrap();
+        let mut setup = Setup::plain(true);
+        setup.lay_over([Overlay { original: original.clone(), replacement }]);
+        ImageFix { beside: directory.path() }.add_to(&mut setup, &subject).unwrap();
+
+        let image = fs::File::open(setup.image_file().unwrap()).unwrap();
+        let front = Front::read(&image).unwrap();
+        setup.launch_options(&launch).unwrap();
+        let inside = || {
+            let placed = take_place_of_own(&image, &front).unwrap();
+            (placed, is_on_image(fs::File::open(&original).unwrap()), fs::read(&original).unwrap())
+        };
+        let (placed, is_covered, content) = setup.mounts().unwrap().inside(inside).unwrap();
+        assert!(placed.left.is_empty() && is_covered, "{placed:?}");
+        assert_eq!(content, changed);
+        assert!(!is_on_image(fs::File::open(&original).unwrap()), "the image left the view");
     }
 }

@@ -1,4 +1,4 @@
-//! The best fixes, installed: files replaced, a plan recorded with them in place, and the program compared once more.
+//! The best fixes, installed: files replaced, a plan recorded or an image made with them in place, and the program compared once more.
 
 use coldstart_install::Scope;
 use coldstart_install::place::PlaceChoice;
@@ -39,8 +39,8 @@ impl Baseline {
     }
 }
 
-/// Installs the best fixes of a story: replaces the files that they change, and then records the plan anew, as the files lie elsewhere
-/// now. At last the program is started from where it was installed; if it does not do what it did, the installation is undone.
+/// Installs the best fixes of a story: replaces the files that they change, and then records the plan or makes the image anew, as the files lie
+/// elsewhere now. At last the program is started from where it was installed; if it does not do what it did, the installation is undone.
 ///
 /// `request` has the plan if prefetching is among the fixes; the image of the trial and the files to be replaced are filled in here.
 ///
@@ -74,7 +74,7 @@ pub fn install_best(
             AppError::hinted(error, format!("it could not be undone ({left}): see `coldstart installed`"))
         }
     };
-    if request.plan.is_some() && !step.changes.is_empty() {
+    if (request.plan.is_some() || request.image.is_some()) && !step.changes.is_empty() {
         let refreshed = refresh(outcome.name.word(), only_user, observer).map_err(undo)?;
         outcome.notes.extend(refreshed.notes);
     }

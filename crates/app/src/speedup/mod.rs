@@ -333,7 +333,7 @@ fn step(
             let plan = std::path::absolute(options.plan.path()).context("cannot determine the current directory")?;
             options.launcher.command(options.launcher.name.as_ref(), &plan, &options.program).to_string()
         }
-        false if setup.image().is_some() => making_image(options),
+        false if setup.overlays().is_empty() && setup.image().is_some() => making_image(options),
         false => installing(options),
     };
     let predicted = setup.plan().map(|recorded| recorded.plan.summary.predicted_start.as_secs_f64());

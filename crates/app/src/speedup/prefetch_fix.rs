@@ -68,28 +68,33 @@ impl Fix for PrefetchFix<'_> {
         let recorded = if setup.overlays().is_empty() {
             self.recorded(subject).map_err(|reason| anyhow::anyhow!("{reason}"))?.clone()
         } else {
-            self.recorded_inside(setup, subject)?
+            recorded_inside(self.pages, setup, subject)?
         };
         setup.replay(recorded, subject, self.beside)
     }
 }
 
-impl PrefetchFix<'_> {
-    /// Records again, as the other fixes have changed what there is to read.
-    fn recorded_inside(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<RecordedPlan, AppError> {
-        let options = setup.launch_options(subject.launch)?;
-        let recorder = PlanRecorder {
-            command: subject.program,
-            options: &options,
-            strategy: subject.strategy,
-            make_cold: crate::prefetch::MakeCold::Everything,
-        };
-        match self.pages {
-            Pages::Cached => recorder.record(),
-            Pages::Used => {
-                let BothPlans { cached, exact, .. } = recorder.record_both()?;
-                Ok(exact.unwrap_or(cached))
-            }
+/// Records again, as the other fixes have changed what there is to read.
+///
+/// # Errors
+/// If the program cannot be started with them.
+pub(super) fn recorded_inside(
+    pages: Pages,
+    setup: &mut Setup,
+    subject: &Subject<'_>,
+) -> Result<RecordedPlan, AppError> {
+    let options = setup.launch_options(subject.launch)?;
+    let recorder = PlanRecorder {
+        command: subject.program,
+        options: &options,
+        strategy: subject.strategy,
+        make_cold: crate::prefetch::MakeCold::Everything,
+    };
+    match pages {
+        Pages::Cached => recorder.record(),
+        Pages::Used => {
+            let BothPlans { cached, exact, .. } = recorder.record_both()?;
+            Ok(exact.unwrap_or(cached))
         }
     }
 }

@@ -159,7 +159,8 @@ impl Setup {
         Ok(())
     }
 
-    /// Has the program started from an image of its used pages. The image and a copy of the launcher lie on the file system of `beside`.
+    /// Has the program started from an image of its used pages, of changed files as they are changed. The image and a copy of the launcher lie on the file
+    /// system of `beside`.
     ///
     /// # Errors
     /// If the image cannot be made or started from.
@@ -176,7 +177,13 @@ impl Setup {
             .fold(0u64, |sum, found| sum.saturating_add(found.len()));
         let directory = TrialDirectory::beside(beside, room, &[beside.to_owned()])?;
         let (file, launcher) = (directory.path().join("image"), directory.path().join(&subject.launcher.name));
-        let made = image_of_start(set, subject.program, subject.launch, &file, &subject.interrupt)?;
+        let (program, launch, interrupt) = (subject.program, subject.launch, &subject.interrupt);
+        let make = || image_of_start(set, program, launch, &file, interrupt);
+        // Inside, the changed files are what the image is made of, and what it lies over.
+        let made = match self.launch_options(launch)?.mounts {
+            Some(mounts) => mounts.inside(make)??,
+            None => make()?,
+        };
         let opened = fs::File::open(&file).with_context(|| format!("cannot open `{}`", printable(&file)))?;
         coldstart_image::start::check_trust(&file, &opened)?;
         opened

@@ -22,8 +22,20 @@ pub(super) fn before_exec(view: Arc<PrivateMounts>, command: &mut Command) {
     unsafe { command.pre_exec(hook) };
 }
 
+/// Has the calling thread enter a view without a user namespace, for as long as it lives, with the threads and programs that it starts.
+pub(super) fn this_thread(view: &PrivateMounts) -> io::Result<()> {
+    // Of the other threads' working directory and root.
+    // SAFETY: a system call with an integer.
+    if unsafe { libc::unshare(libc::CLONE_FS) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the thread shares its working directory with no other now, and the view keeps its descriptors open. Nothing else that `enter` does is of the
+    // whole process.
+    unsafe { enter(None, view.mounts.as_raw_fd(), view.root.as_raw_fd()) }
+}
+
 /// # Safety
-/// In a process with one thread that shares its working directory with no other, with open descriptors.
+/// In a thread that shares its working directory with no other, with open descriptors; with a user namespace, in a process with one thread.
 unsafe fn enter(users: Option<RawFd>, mounts: RawFd, root: RawFd) -> io::Result<()> {
     let worked = |result: libc::c_int| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
     // SAFETY: system calls with integers, terminated strings, and buffers of the stated length.

@@ -22,13 +22,15 @@ mod error;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::fs::Metadata;
-
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::thread;
 
 use coldstart_host::{descriptor, kernel};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, openat2, statat, statvfs};
@@ -146,6 +148,23 @@ impl PrivateMounts {
     /// directory inside, the directory itself.
     pub fn enter_with(self: &Arc<Self>, command: &mut Command) {
         enter::before_exec(Arc::clone(self), command);
+    }
+
+    /// Does work in a thread of its own that sees the view, as do the threads and programs that it starts. The working directory is kept as by
+    /// [`Self::enter_with`].
+    ///
+    /// # Errors
+    /// [`PrivateMountsError::System`] if the thread cannot enter: always of a view in a user namespace, which only a process with a single thread may enter.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, PrivateMountsError> {
+        let failed = |source| PrivateMountsError::System { what: "enter the private view", source };
+        if self.users.is_some() {
+            return Err(failed(io::ErrorKind::PermissionDenied.into()));
+        }
+        let worked = thread::scope(|scope| {
+            let started = thread::Builder::new().spawn_scoped(scope, || enter::this_thread(self).map(|()| work()))?;
+            started.join().unwrap_or_else(|panic| resume_unwind(panic))
+        });
+        worked.map_err(failed)
     }
 }
 

@@ -70,3 +70,35 @@ fn nothing_stays_of_a_launcher_that_is_killed_at_any_moment() {
     }
     disk.expect_free();
 }
+
+/// tmpfs has no blocks of its own: the kernel mounts such an image by a loop device only, as Linux before 6.12 does with all.
+#[test]
+fn an_image_in_memory_is_mounted_by_a_loop_device_which_ends_with_the_program() {
+    let Some(scene) = Scene::new() else { return };
+    scene.whole_image("x.erofs");
+    let place = scene.path("memory");
+    let mounted = match Mount::new(&place, &["-t", "tmpfs", "-o", "mode=755", "tmpfs"]) {
+        Ok(mounted) => mounted,
+        Err(reason) => return skip(&format!("this machine does not mount tmpfs: {reason}")),
+    };
+    fs::copy(scene.path("x.erofs"), place.join("x.erofs")).unwrap();
+    let disk = OwnDisk { place, mounted: Some(mounted) };
+    let image = disk.place.join("x.erofs");
+    let devices = || succeed(Command::new("losetup").arg("-j").arg(&image)).lines().count();
+    let mut program = scene.wait("memory/x.erofs");
+    assert_eq!(program.ask(&format!("look {}", scene.share("a"))), scene.line_of_image("a"));
+    assert_eq!(devices(), 1);
+    let mut other = scene.wait("memory/x.erofs");
+    assert_eq!(other.ask(&format!("look {}", scene.share("a"))), scene.line_of_image("a"));
+    assert_eq!(program.end(), Some(0));
+    drop(other);
+    for round in 0..12 {
+        let mut command = scene.command(&["run", "memory/x.erofs"], &["-"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(2 * round));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    eventually("the end of all loop devices", || devices() == 0);
+    disk.expect_free();
+}

@@ -2,10 +2,9 @@
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt, chown};
-use std::path::Path;
 use std::process::Command;
 
-use coldstart_testing::{Mount, NOBODY, copy_program, is_there, skip, succeed};
+use coldstart_testing::{NOBODY, copy_program, is_there, skip, succeed};
 
 use super::{Scene, WITHOUT};
 use crate::text;
@@ -107,19 +106,4 @@ fn an_image_that_others_may_change_is_not_used() {
     chown(scene.path("group"), Some(NOBODY), None).unwrap();
     mode("group", 0o755);
     starts_without(&scene, "group/x.erofs", "belongs to user 65534");
-}
-
-#[test]
-fn an_image_in_memory_is_not_used() {
-    let Some(scene) = Scene::new() else { return };
-    scene.whole_image("x.erofs");
-    let place = scene.path("memory");
-    let mounted = match Mount::new(&place, &["-t", "tmpfs", "-o", "mode=755", "tmpfs"]) {
-        Ok(mounted) => mounted,
-        Err(reason) => return skip(&format!("this machine does not mount tmpfs: {reason}")),
-    };
-    copy(&scene, "memory/x.erofs");
-    starts_without(&scene, "memory/x.erofs", "cannot be mounted");
-    assert_eq!(super::mounts_below(&place), [Path::new(&place)]);
-    drop(mounted);
 }
