@@ -44,12 +44,18 @@ impl Installed {
 
     #[track_caller]
     fn install(&self) -> Value {
+        self.install_with(&[])
+    }
+
+    #[track_caller]
+    fn install_with(&self, more: &[&str]) -> Value {
         let (a, b) = (self.scene.share("a"), self.scene.share("b"));
         let place = format!("wrapper={}", self.scene.path("bin").display());
         let program = self.scene.path("app/program");
         let words = ["image", "install", "--json", "--name", &self.name, "--place", &place, "x.erofs", "--"];
-        let output =
-            self.ours(&[&words[..], &[program.to_str().unwrap(), "part", "", "look", &a, "look", &b]].concat());
+        let (options, image) = words.split_at(words.len() - 2);
+        let start = [program.to_str().unwrap(), "part", "", "look", &a, "look", &b];
+        let output = self.ours(&[options, more, image, &start].concat());
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
@@ -138,6 +144,34 @@ fn a_stale_image_starts_the_program_and_is_made_again() {
     let after = installed.mounted();
     assert!(after.len() == 1 && after != before && mounts_below(&before[0]).is_empty(), "{after:?}");
     assert!(installed.looks_at("a").ends_with(&format!("{share} erofs newer words\n")));
+}
+
+#[test]
+fn an_image_is_made_again_after_an_upgrade_by_what_the_unit_starts() {
+    let Some(installed) = Installed::scene() else { return };
+    let outcome = installed.install_with(&["--after-upgrades"]);
+    let service = Path::new("/etc/systemd/system/coldstart-refresh.service");
+    let unit = fs::read_to_string(service).unwrap();
+    let words = unit.lines().find(|line| line.starts_with("ExecStart=")).unwrap();
+    assert!(words.contains("installed --refresh --place upgrades --when-idle"), "{words}");
+    assert!(outcome["places"].to_string().contains("upgrades"), "{outcome:#}");
+    let refresh = ["installed", "--refresh", "--place", "upgrades"];
+    let before = installed.mounted();
+    assert_eq!(installed.ours(&refresh).status.code(), Some(0));
+    assert_eq!(installed.mounted(), before, "a fresh image is left as it is");
+    // As a package manager does it: a new file in the place of the old one.
+    let share = installed.scene.share("a");
+    let new = installed.scene.path("new");
+    fs::write(&new, "newer words\n").unwrap();
+    fs::rename(&new, &share).unwrap();
+    installed.report("stale");
+    let output = installed.ours(&refresh);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    installed.report("fresh");
+    assert_ne!(installed.mounted(), before);
+    assert!(installed.looks_at("a").ends_with(&format!("{share} erofs newer words\n")));
+    installed.json(0, &["installed", &installed.name, "--uninstall"]);
+    assert!(!service.exists());
 }
 
 #[test]
