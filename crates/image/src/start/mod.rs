@@ -73,12 +73,20 @@ pub fn mount_point(front: &Front) -> PathBuf {
     Path::new(MOUNTS).join(front.uuid_text())
 }
 
+/// An open image, and when it was first read: how long that takes tells what kind of disk it is on.
+#[derive(Debug)]
+pub struct OpenImage {
+    file: File,
+    begin: Instant,
+}
+
 /// Opens a file if it is a start image, by its first bytes. `None` means a plan, or that it cannot be read.
-pub fn open_if_image(path: &Path) -> Option<File> {
+pub fn open_if_image(path: &Path) -> Option<OpenImage> {
     let mut first = [0; 8];
     let file = open_regular(path).ok()?;
+    let begin = Instant::now();
     file.read_exact_at(&mut first, 0).ok()?;
-    is_start_image_begin(&first).then_some(file)
+    is_start_image_begin(&first).then_some(OpenImage { file, begin })
 }
 
 /// Puts the image's files into the place of their originals for this process, and has a process beside it read what the program will need.
@@ -89,30 +97,33 @@ pub fn open_if_image(path: &Path) -> Option<File> {
 /// # Errors
 /// Why the program starts from its own files alone. It can be started all the same.
 pub fn start_from(path: &Path, program: &[OsString]) -> Result<Placed, StartError> {
-    let image = open_regular(path).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
-    start_from_open(path, &image, program)
+    let file = open_regular(path).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
+    start_from_open(path, &OpenImage { file, begin: Instant::now() }, program)
 }
 
 /// The same for an image that is open; `path` is its name.
 ///
 /// # Errors
 /// As [`start_from`].
-pub fn start_from_open(path: &Path, image: &File, program: &[OsString]) -> Result<Placed, StartError> {
-    let begin = Instant::now();
+pub fn start_from_open(path: &Path, image: &OpenImage, program: &[OsString]) -> Result<Placed, StartError> {
+    let OpenImage { file: image, begin } = image;
     let front = Front::read(image).map_err(|error| StartError::Image(format!("{}: {error}", path.display())))?;
-    let seeks = begin.elapsed() > SEEK;
+    let took = begin.elapsed();
     let programs = front.programs_of(program);
+    // A start that finds its last page in memory finds the rest as well: the names outside, too.
+    let is_hot = stream::is_in_memory(image, &front, programs);
+    let seeks = !is_hot && took > SEEK;
     let mut reads = false;
     // Not before it is known who could have written the image.
     let placed = take_place(path, image, &front, &mut || {
         if seeks {
             read_outside(&front, programs, seeks, &|| begin.elapsed() > LONGEST_WAIT);
         } else {
-            reads = read_beside(image, &front, programs, true).is_ok();
+            reads = read_beside(image, &front, programs, !is_hot).is_ok();
         }
     })?;
     if placed.taken > 0 && !reads {
-        let _ = read_beside(image, &front, programs, !seeks);
+        let _ = read_beside(image, &front, programs, !seeks && !is_hot);
     }
     Ok(placed)
 }

@@ -6,6 +6,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
+use std::io::IoSliceMut;
 use std::num::NonZeroU64;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use coldstart_profile::PAGE_SIZE;
 use coldstart_sys::image_mount::is_on_image;
 use coldstart_sys::named_file::open_regular;
 use rustix::fs::{Advice, fadvise};
+use rustix::io::{ReadWriteFlags, preadv2};
 
 use super::Front;
 
@@ -55,6 +57,13 @@ pub(super) fn stream(image: &File, front: &Front, programs: u64, cancelled: &dyn
         thread::sleep(LOOK_INTERVAL);
         files.fill_waiting(front);
     }
+}
+
+/// Whether the last page that the given programs need of the image is in memory.
+pub(super) fn is_in_memory(image: &File, front: &Front, programs: u64) -> bool {
+    let Some(&(_, end)) = requests(front, programs).last() else { return false };
+    let mut byte = [0u8];
+    preadv2(image, &mut [IoSliceMut::new(&mut byte)], end.saturating_sub(1), ReadWriteFlags::NOWAIT) == Ok(1)
 }
 
 /// Queues the reads without waiting: for a process that must end before the program starts.
