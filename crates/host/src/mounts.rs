@@ -7,6 +7,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,8 @@ pub struct Mount {
     /// The file system's device. btrfs and file systems without a device have major number 0, and btrfs shows another number here
     /// than `stat` does.
     pub device: DeviceNumber,
+    /// The directory of the file system that is mounted, or the file: `/` unless a part of it is bound.
+    pub root: PathBuf,
     /// The mount point.
     pub place: PathBuf,
     /// Options of the mount, separated by commas.
@@ -45,12 +48,14 @@ impl Mount {
         let mut fields = line.split(|&byte| byte == b' ');
         let id = decimal(fields.next()?)?;
         let device = DeviceNumber::parse(fields.nth(1)?)?;
-        let place = PathBuf::from(name(fields.nth(1)?));
+        let root = PathBuf::from(name(fields.next()?));
+        let place = PathBuf::from(name(fields.next()?));
         let options = OsString::from_vec(fields.next()?.to_vec());
         let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
         Some(Self {
             id,
             device,
+            root,
             place,
             options,
             file_system: name(rest.next()?),
@@ -64,6 +69,19 @@ impl Mount {
         [&self.file_system_options, &self.options]
             .into_iter()
             .flat_map(|list| list.as_bytes().split(|&byte| byte == b',').map(OsStr::from_bytes))
+    }
+
+    /// Where a path of the file system, from its own root, lies in this mount; `None` if it does not.
+    pub fn path_of(&self, inside: &Path) -> Option<PathBuf> {
+        let rest = inside.strip_prefix(&self.root).ok()?;
+        // Without a slash at the end, which a bound file must not have.
+        Some(if rest.as_os_str().is_empty() { self.place.clone() } else { self.place.join(rest) })
+    }
+
+    /// The path from the file system's own root of what lies in this mount.
+    pub fn path_inside(&self, path: &Path) -> Option<PathBuf> {
+        let rest = path.strip_prefix(&self.place).ok()?;
+        Some(if rest.as_os_str().is_empty() { self.root.clone() } else { self.root.join(rest) })
     }
 
     /// Whether the mount or the file system has this option.
@@ -129,7 +147,16 @@ impl Mounts {
 
 /// The ID of the mount through which a path reaches its file (Linux 5.8); symbolic links are followed.
 pub fn mount_id(path: &Path) -> Option<u64> {
-    let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+    told(statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID))
+}
+
+/// The same of an open file.
+pub fn mount_id_of(file: impl AsFd) -> Option<u64> {
+    told(statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID))
+}
+
+fn told(found: rustix::io::Result<rustix::fs::Statx>) -> Option<u64> {
+    let found = found.ok()?;
     (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
 }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use coldstart_analyse::kernel_number;
@@ -74,18 +75,27 @@ impl<'notes> FileCollector<'notes> {
             if let Some(file) = name.file.as_ref().filter(|file| file.is_regular)
                 && self.seen.insert((file.device, file.inode))
             {
-                self.add_file(file, name.at.saturating_sub(self.span.from));
+                self.add_file(file, &name.path, name.at.saturating_sub(self.span.from));
             }
         }
     }
 
-    fn add_file(&mut self, file: &SeenFile, opened_at: Duration) {
+    /// `name` is another name of it: in another mount namespace its path there is not ours.
+    fn add_file(&mut self, file: &SeenFile, name: &Path, opened_at: Duration) {
         // A file that was removed or replaced since cannot be prefetched.
-        let place = outside(self.mounts, &file.real_path);
-        let found = NamedFile::find(place, LastLink::Keep).and_then(NamedFile::regular);
-        let Ok((descriptor, stat)) = found.and_then(|found| found.open(OFlags::empty())) else { return };
-        let descriptor = OwnedFd::from(descriptor);
-        if (stat.st_dev, stat.st_ino) != (file.device, file.inode) || stat.st_size == 0 {
+        let find = |path: &Path| {
+            let found = NamedFile::find(path, LastLink::Keep).and_then(NamedFile::regular);
+            let (descriptor, stat) = found.and_then(|found| found.open(OFlags::empty())).ok()?;
+            ((stat.st_dev, stat.st_ino) == (file.device, file.inode)).then_some((OwnedFd::from(descriptor), stat))
+        };
+        let mounts = self.mounts;
+        let found = [&*file.real_path, name].into_iter().find_map(|path| {
+            let place = outside(mounts, path);
+            let (descriptor, stat) = find(place)?;
+            Some((path, place, descriptor, stat))
+        });
+        let Some((path, place, descriptor, stat)) = found else { return };
+        if stat.st_size == 0 {
             return;
         }
         if lives_in_memory(&descriptor) {
@@ -108,7 +118,7 @@ impl<'notes> FileCollector<'notes> {
         match if self.counts_resident { told() } else { Ok(Vec::new()) } {
             Ok(resident) => touched.extend(not_yet_touched(resident, &touched, opened_at)),
             Err(reason) if touched.is_empty() => {
-                self.notes.unknown_files.push(format!("{}: {reason}", file.real_path.display()));
+                self.notes.unknown_files.push(format!("{}: {reason}", path.display()));
             }
             Err(_) => {}
         }
@@ -119,7 +129,7 @@ impl<'notes> FileCollector<'notes> {
             self.devices.push(file.device);
         }
         self.files.push(FileUse {
-            path: file.real_path.clone(),
+            path: path.to_owned(),
             kind,
             identity: FileIdentity::from_stat(stat.st_size, stat.st_mtime, stat.st_mtime_nsec as i64),
             device: file.device,

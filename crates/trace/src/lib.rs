@@ -9,6 +9,7 @@ mod cached_reads;
 mod error;
 mod files;
 mod names;
+mod outside_names;
 mod page_fills;
 mod page_uses;
 pub mod start;

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -14,14 +15,15 @@ use std::time::Duration;
 use coldstart_host::process::{self, ProcessFiles};
 use coldstart_profile::FileIdentity;
 use coldstart_sys::syscall_observer::{FileNameCall, FileRequest, NameBase, SyscallObserver};
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat};
 
 use crate::TraceError;
+use crate::outside_names::OutsideNames;
 
 /// A name at its first use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenName {
-    /// Absolute path as requested, seen from our own root.
+    /// Absolute path as requested, seen from our own root. Of a file that a sandbox has under another name, its path without symbolic links outside.
     pub path: PathBuf,
     /// The kind of request.
     pub request: SeenRequest,
@@ -51,7 +53,7 @@ pub enum SeenRequest {
 /// The file behind a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenFile {
-    /// Path without symbolic links, from our own root.
+    /// Path without symbolic links, from our own root; in another mount namespace, from its root.
     pub real_path: PathBuf,
     /// Whether it is a regular file.
     pub is_regular: bool,
@@ -77,7 +79,9 @@ pub struct NameLog {
     /// Each call of `execve`, failed ones included: time and thread.
     pub executions: Vec<(Duration, u32)>,
     with_memory_trees: bool,
-    known: HashSet<(PathBuf, SeenRequest)>,
+    /// With the mount namespace, if it is not that of the first program.
+    known: HashSet<(Option<PathBuf>, PathBuf, SeenRequest)>,
+    outside: OutsideNames,
     processes: HashMap<u32, Option<u32>>,
 }
 
@@ -115,6 +119,7 @@ impl NameLog {
         let at = crate::working_set::monotonic_now();
         if call.request == FileRequest::Execute {
             self.executions.push((at, call.thread));
+            self.outside.executed(call.thread);
         }
         let Some((root, inside)) = absolute_name(call) else { return };
         let in_memory_tree = MEMORY_TREES.iter().any(|tree| inside.starts_with(tree));
@@ -126,8 +131,9 @@ impl NameLog {
             FileRequest::OpenDirectory => SeenRequest::Entries,
             FileRequest::OpenForWrite | FileRequest::LookUp | FileRequest::LookUpLink => SeenRequest::Existence,
         };
-        let path = join_below(&root, &inside);
-        if !self.known.insert((path.clone(), request)) {
+        let mut path = join_below(&root, &inside);
+        let namespace = self.outside.other_namespace(call.thread);
+        if !self.known.insert((namespace.clone(), path.clone(), request)) {
             self.repeats = self.repeats.saturating_add(1);
             return;
         }
@@ -137,8 +143,15 @@ impl NameLog {
         let (file, is_missing) = if in_memory_tree {
             (None, is_missing_for(&path, process.unwrap_or(thread), thread))
         } else {
-            let file = resolve(call, &inside);
-            let is_missing = file.is_none();
+            let resolved = resolve(call, &inside);
+            let is_missing = resolved.is_none();
+            let file = resolved.map(|resolved| {
+                let Resolved { open, stat, seen } = resolved;
+                let outside =
+                    namespace.and_then(|namespace| self.outside.of(&namespace, thread, &open, &seen.real_path, &stat));
+                path = outside.unwrap_or(std::mem::take(&mut path));
+                seen
+            });
             (file, is_missing)
         };
         // Some programs open directories without O_DIRECTORY and list them.
@@ -186,8 +199,15 @@ fn join_below(root: &Path, inside: &Path) -> PathBuf {
     root.join(relative)
 }
 
+/// The file that a name means.
+struct Resolved {
+    open: OwnedFd,
+    stat: Stat,
+    seen: SeenFile,
+}
+
 /// The file a name means inside the caller's root.
-fn resolve(call: &FileNameCall, inside: &Path) -> Option<SeenFile> {
+fn resolve(call: &FileNameCall, inside: &Path) -> Option<Resolved> {
     let root_path = ProcessFiles::of(call.thread).at("root");
     let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(root_path, directory, Mode::empty()).ok()?;
@@ -202,12 +222,13 @@ fn resolve(call: &FileNameCall, inside: &Path) -> Option<SeenFile> {
         return None;
     }
     let file_type = FileType::from_raw_mode(stat.st_mode);
-    Some(SeenFile {
+    let seen = SeenFile {
         real_path,
         is_regular: file_type == FileType::RegularFile,
         is_directory: file_type == FileType::Directory,
         identity: FileIdentity::from_stat(stat.st_size, stat.st_mtime, stat.st_mtime_nsec as i64),
         device: stat.st_dev,
         inode: stat.st_ino,
-    })
+    };
+    Some(Resolved { open: file, stat, seen })
 }

@@ -6,6 +6,7 @@ mod disk;
 mod disk_lost;
 mod disk_without_root;
 mod private_view;
+mod sandbox;
 mod start_initialisers;
 mod start_layers;
 mod start_names;
