@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod env;
 mod guile;
+mod in_use;
 mod interpreter;
 mod make;
 mod node;
@@ -31,6 +32,8 @@ pub use coldstart_index::prepare;
 
 pub use check::{ChangedPath, CheckOutcome, LanguageChanges, check};
 pub use env::{EnvOutcome, environment};
+pub use in_use::IndexInUse;
+pub(crate) use make::make_with;
 pub use make::{MadeLanguage, MakeOptions, MakeOutcome, make};
 pub use show::{ShowOutcome, ShownLanguage, show};
 

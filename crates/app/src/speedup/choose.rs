@@ -44,7 +44,7 @@ fn paying(alone: &[Tried], kinds: &[FixKind]) -> Vec<usize> {
             continue;
         }
         let excludes = |other: usize| match (kinds.get(other), kinds.get(fix)) {
-            (Some(other), Some(fix)) => other == fix || other.has_launcher() && fix.has_launcher(),
+            (Some(other), Some(fix)) => fix.excludes(*other),
             _ => false,
         };
         match paying.iter_mut().find(|(other, _)| excludes(*other)) {

@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use coldstart_install::Directories;
+use coldstart_install::place::StartWith;
 use coldstart_launch::{CommandLine, Input, LaunchOptions, Readiness};
 use coldstart_measure::{EarlyEnd, MeasurePlan, Observer as RunObserver, StartState};
 use coldstart_output::OutputTarget;
@@ -46,7 +47,7 @@ pub use crate::fix_kind::{FileChange, FixKind};
 pub use fix::Prospect;
 pub use installation::{Baseline, install_best};
 pub use launcher::Launcher;
-pub(crate) use launcher::ourselves;
+pub(crate) use launcher::{LaunchWith, ourselves};
 pub use limit::LimitedBy;
 pub use story::{Cost, Step, Story, Traces, Trial};
 pub use traces::TracePlaces;
@@ -331,7 +332,8 @@ fn step(
     let command = match setup.overlays().is_empty() && setup.plan().is_some() {
         true => {
             let plan = std::path::absolute(options.plan.path()).context("cannot determine the current directory")?;
-            options.launcher.command(options.launcher.name.as_ref(), &plan, &options.program).to_string()
+            let with = LaunchWith { index: None, start: Some((StartWith::Plan, plan.as_path())) };
+            options.launcher.command(options.launcher.name.as_ref(), &with, &options.program).to_string()
         }
         false if setup.image().is_some() => making_image(options),
         false => installing(options),

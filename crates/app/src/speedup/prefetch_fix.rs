@@ -83,6 +83,7 @@ impl PrefetchFix<'_> {
             options: &options,
             strategy: subject.strategy,
             make_cold: crate::prefetch::MakeCold::Everything,
+            without: None,
         };
         match self.pages {
             Pages::Cached => recorder.record(),

@@ -6,12 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::Context;
+use coldstart_install::place::StartWith;
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::Candidate;
 use coldstart_profile::{WorkingSet, printable};
 use coldstart_sys::private_mounts::{Overlay, PrivateMounts};
 
 use super::copies::TrialDirectory;
+use super::launcher::LaunchWith;
 use super::subject::Subject;
 use crate::error::AppError;
 use crate::fix_kind::{FileChange, FixKind};
@@ -209,11 +211,13 @@ impl Setup {
 
     /// The command to start.
     pub(super) fn command(&self, subject: &Subject<'_>) -> CommandLine {
-        if let Some(image) = &self.image {
-            return subject.launcher.command_with_image(&image.launcher, &image.file, subject.program);
-        }
-        match &self.plan {
-            Some(plan) => subject.launcher.command(&plan.launcher, &plan.file, subject.program),
+        let image = self.image.as_ref().map(|image| (&image.launcher, (StartWith::Image, image.file.as_path())));
+        let plan = self.plan.as_ref().map(|plan| (&plan.launcher, (StartWith::Plan, plan.file.as_path())));
+        match image.or(plan) {
+            Some((launcher, file)) => {
+                let with = LaunchWith { index: None, start: Some(file) };
+                subject.launcher.command(launcher, &with, subject.program)
+            }
             None => subject.program.clone(),
         }
     }
