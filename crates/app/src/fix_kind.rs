@@ -42,6 +42,11 @@ impl FixKind {
         self == other || reads(self) && reads(other)
     }
 
+    /// Whether it saves computing as well as reading, so that a start from memory counts, too.
+    pub fn pays_hot(self) -> bool {
+        self == Self::Index
+    }
+
     /// Whether it changes files of the program.
     pub fn changes_files(self) -> bool {
         matches!(self, Self::Pack | Self::Bind)

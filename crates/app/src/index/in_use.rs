@@ -1,9 +1,8 @@
 //! A start with an index that is recorded, measured or compared: its variables, without a launcher.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use coldstart_index::OpenIndex;
+use coldstart_index::{OpenIndex, Variable};
 use coldstart_launch::LaunchOptions;
 
 use super::settings;
@@ -14,7 +13,7 @@ use crate::error::AppError;
 pub struct IndexInUse {
     /// Absolute, without links.
     directory: PathBuf,
-    variables: Vec<(OsString, Option<OsString>)>,
+    variables: Vec<Variable>,
 }
 
 impl IndexInUse {
@@ -25,7 +24,7 @@ impl IndexInUse {
     pub fn open(index: &Path) -> Result<Self, AppError> {
         let open = OpenIndex::open(index)?;
         let directory = open.content.parent().unwrap_or(index).to_owned();
-        Ok(Self { directory, variables: settings(&open.variables()?) })
+        Ok(Self { directory, variables: open.variables()? })
     }
 
     /// Where it lies.
@@ -36,7 +35,7 @@ impl IndexInUse {
     /// The options of a start, with its variables.
     pub(crate) fn added_to(&self, options: &LaunchOptions) -> LaunchOptions {
         let mut options = options.clone();
-        options.environment.extend(self.variables.iter().cloned());
+        options.environment.extend(settings(&self.variables, &options));
         options
     }
 }

@@ -208,7 +208,7 @@ fn check_start(command: &CommandLine, start: &ObservedStart) -> Result<(), AppEr
 impl Maker<'_> {
     /// A start with the index as it is now, and its logs. Without an index yet, it is a plain start that writes logs.
     fn recorded(&self) -> Result<(ObservedStart, Logs), AppError> {
-        let mut environment = settings(&self.variables);
+        let mut environment = settings(&self.variables, &self.options);
         for (language, variable, name) in LOGS {
             self.place.write(name, b"")?;
             if self.languages.contains(&language) {

@@ -7,7 +7,7 @@ use super::setup::Setup;
 use super::subject::Subject;
 use crate::error::AppError;
 use crate::fix_kind::FixKind;
-use crate::prefetch::RecordedPlan;
+use crate::prefetch::{MakeCold, PlanRecorder, RecordedPlan};
 use crate::text::size;
 
 /// Each original is looked at before the start, with so many others at the same time where that helps.
@@ -58,6 +58,18 @@ impl Fix for ImageFix<'_> {
         if !setup.overlays().is_empty() {
             return Err(AppError::new("an image is made of the program's files as they are, not of changed copies"));
         }
-        setup.start_from_image(&self.recorded(subject).working_set, subject, self.beside)
+        let Some(without) = setup.index().map(|index| index.in_use.directory().to_owned()) else {
+            return setup.start_from_image(&self.recorded(subject).working_set, subject, self.beside);
+        };
+        // With an index, other files are read.
+        let options = setup.recording_options(subject.launch)?;
+        let recorder = PlanRecorder {
+            command: subject.program,
+            options: &options,
+            strategy: subject.strategy,
+            make_cold: MakeCold::Everything,
+            without: Some(&without),
+        };
+        setup.start_from_image(&recorder.used()?.working_set, subject, self.beside)
     }
 }

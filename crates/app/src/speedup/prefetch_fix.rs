@@ -65,7 +65,7 @@ impl Fix for PrefetchFix<'_> {
     }
 
     fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError> {
-        let recorded = if setup.overlays().is_empty() {
+        let recorded = if setup.overlays().is_empty() && setup.index().is_none() {
             self.recorded(subject).map_err(|reason| anyhow::anyhow!("{reason}"))?.clone()
         } else {
             self.recorded_inside(setup, subject)?
@@ -77,13 +77,13 @@ impl Fix for PrefetchFix<'_> {
 impl PrefetchFix<'_> {
     /// Records again, as the other fixes have changed what there is to read.
     fn recorded_inside(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<RecordedPlan, AppError> {
-        let options = setup.launch_options(subject.launch)?;
+        let options = setup.recording_options(subject.launch)?;
         let recorder = PlanRecorder {
             command: subject.program,
             options: &options,
             strategy: subject.strategy,
             make_cold: crate::prefetch::MakeCold::Everything,
-            without: None,
+            without: setup.index().map(|index| index.in_use.directory()),
         };
         match self.pages {
             Pages::Cached => recorder.record(),

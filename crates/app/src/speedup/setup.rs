@@ -13,6 +13,7 @@ use coldstart_profile::{WorkingSet, printable};
 use coldstart_sys::private_mounts::{Overlay, PrivateMounts};
 
 use super::copies::TrialDirectory;
+use super::index_fix::TrialIndex;
 use super::launcher::LaunchWith;
 use super::subject::Subject;
 use crate::error::AppError;
@@ -30,6 +31,7 @@ pub(super) struct Setup {
     overlays: Vec<Overlay>,
     plan: Option<TrialPlan>,
     image: Option<TrialImage>,
+    index: Option<Rc<TrialIndex>>,
     /// The program, if a bound copy lies over it.
     pub(super) bound: Option<PathBuf>,
     /// The files with packed copies over them.
@@ -136,6 +138,25 @@ impl Setup {
         Ok(LaunchOptions { mounts: self.mounts.clone(), ..base.clone() })
     }
 
+    /// How the program is started while it is recorded: with the index, without a launcher.
+    ///
+    /// # Errors
+    /// If the view cannot be made.
+    pub(super) fn recording_options(&mut self, base: &LaunchOptions) -> Result<LaunchOptions, AppError> {
+        let options = self.launch_options(base)?;
+        Ok(self.index.as_ref().map_or_else(|| options.clone(), |index| index.in_use.added_to(&options)))
+    }
+
+    /// Has the program started with an index. What other fixes record is recorded with it in use.
+    pub(super) fn start_with_index(&mut self, index: Rc<TrialIndex>) {
+        self.index = Some(index);
+    }
+
+    /// The index that the program is started with.
+    pub(super) fn index(&self) -> Option<&TrialIndex> {
+        self.index.as_deref()
+    }
+
     /// Has a plan replayed at each start. The plan and a copy of the launcher lie on the file system of `beside`.
     ///
     /// # Errors
@@ -178,7 +199,8 @@ impl Setup {
             .fold(0u64, |sum, found| sum.saturating_add(found.len()));
         let directory = TrialDirectory::beside(beside, room, &[beside.to_owned()])?;
         let (file, launcher) = (directory.path().join("image"), directory.path().join(&subject.launcher.name));
-        let made = image_of_start(set, subject.program, subject.launch, &file, &subject.interrupt)?;
+        let launch = self.recording_options(subject.launch)?;
+        let made = image_of_start(set, subject.program, &launch, &file, &subject.interrupt)?;
         let opened = fs::File::open(&file).with_context(|| format!("cannot open `{}`", printable(&file)))?;
         coldstart_image::start::check_trust(&file, &opened)?;
         opened
@@ -213,11 +235,13 @@ impl Setup {
     pub(super) fn command(&self, subject: &Subject<'_>) -> CommandLine {
         let image = self.image.as_ref().map(|image| (&image.launcher, (StartWith::Image, image.file.as_path())));
         let plan = self.plan.as_ref().map(|plan| (&plan.launcher, (StartWith::Plan, plan.file.as_path())));
-        match image.or(plan) {
-            Some((launcher, file)) => {
-                let with = LaunchWith { index: None, start: Some(file) };
-                subject.launcher.command(launcher, &with, subject.program)
-            }
+        let start = image.or(plan);
+        let index = self.index.as_ref();
+        let launcher = start.map(|(launcher, _)| launcher).or(index.map(|index| &index.launcher));
+        let with =
+            LaunchWith { index: index.map(|index| index.in_use.directory()), start: start.map(|(_, file)| file) };
+        match launcher {
+            Some(launcher) => subject.launcher.command(launcher, &with, subject.program),
             None => subject.program.clone(),
         }
     }
