@@ -170,8 +170,9 @@ mod tests {
     use std::time::Duration;
 
     use coldstart_launch::{CommandLine, LaunchOptions};
-    use coldstart_testing::{Turn, scratch, script};
+    use coldstart_testing::{Turn, is_root, scratch, script};
 
+    use super::super::image_fix::ImageFix;
     use super::super::launcher::Launcher;
     use super::super::prefetch_fix::{Pages, PrefetchFix};
     use super::super::proof::Prover;
@@ -183,7 +184,7 @@ mod tests {
         while test \"$1\" != --; do shift; done\nshift\nexec \"$@\"\n";
 
     #[test]
-    fn a_plan_is_recorded_with_the_index_in_use_and_without_its_files() {
+    fn plans_and_images_are_recorded_with_the_index_in_use_and_without_its_files() {
         let _turn = Turn::alone("page-cache");
         let directory = scratch();
         let here = directory.path().canonicalize().unwrap();
@@ -226,6 +227,18 @@ mod tests {
             "{:?}",
             proof.findings
         );
+        if is_root() {
+            let mut from_image = Setup::plain(false);
+            index.add_to(&mut from_image, &subject).unwrap();
+            ImageFix { beside: &here }.add_to(&mut from_image, &subject).unwrap();
+            let made = from_image.image().unwrap();
+            assert!(made.read_bytes > 0 && made.read_bytes < made.bytes, "{made:?}");
+            let file = fs::read(from_image.image_file().unwrap()).unwrap();
+            let has = |path: &Path| {
+                file.windows(path.as_os_str().len()).any(|part| part == path.as_os_str().as_encoded_bytes())
+            };
+            assert!(has(&here.join("app.py")) && !has(&own), "the image leaves the index out");
+        }
         drop((setup, index));
         assert!(!own.exists(), "a trial leaves nothing");
     }

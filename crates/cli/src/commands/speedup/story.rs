@@ -47,13 +47,12 @@ fn trials(story: &Story) -> String {
     columns.push(("what it does, or why not", Align::Left));
     let mut table = Table::new(&columns);
     let measured = |trial: Option<&Trial>| {
-        let cold = trial.map(|trial| (trial.median, trial.comparison.as_ref()));
-        let hot = trial.map(|trial| (trial.hot_median, trial.hot_comparison.as_ref())).into_iter();
-        let states = std::iter::once(cold).chain(is_hot.then(|| hot.last()));
-        let cells = |(median, found): (Option<f64>, Option<&Comparison>)| {
-            [median.map(seconds).unwrap_or_default(), of_before(found, is_hot)]
+        let of = |state: fn(&Trial) -> (Option<f64>, Option<&Comparison>)| {
+            let (median, found) = trial.map(state).unwrap_or_default();
+            vec![median.map(seconds).unwrap_or_default(), of_before(found, is_hot)]
         };
-        states.flat_map(|state| state.map(cells).unwrap_or_default()).collect::<Vec<String>>()
+        let hot = is_hot.then(|| of(|trial| (trial.hot_median, trial.hot_comparison.as_ref())));
+        [of(|trial| (trial.median, trial.comparison.as_ref())), hot.unwrap_or_default()].concat()
     };
     let alone = |name: &str| story.trials.iter().rfind(|trial| trial.name == name);
     for prospect in &story.prospects {
