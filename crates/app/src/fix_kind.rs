@@ -13,6 +13,8 @@ pub enum FixKind {
     Bind,
     /// Packs relative relocations of the program and its libraries.
     Pack,
+    /// Has the interpreter find its modules at the first try. Before those that record what a start reads.
+    Index,
     /// Starts the program from an image whose blocks lie in the order of its start. Instead of a plan.
     Image,
     /// Replays a recorded plan of reads. Last: it records what the other fixes leave to read.
@@ -21,21 +23,28 @@ pub enum FixKind {
 
 impl FixKind {
     /// All kinds, in the order in which they are applied.
-    pub const ALL: [Self; 4] = [Self::Bind, Self::Pack, Self::Image, Self::Prefetch];
+    pub const ALL: [Self; 5] = [Self::Bind, Self::Pack, Self::Index, Self::Image, Self::Prefetch];
 
     /// Its name: the verb that does the same alone.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pack => "pack",
             Self::Bind => "bind",
+            Self::Index => "index",
             Self::Image => "image",
             Self::Prefetch => "prefetch",
         }
     }
 
-    /// Whether the program is started by a launcher. Of such fixes only one can be in use.
-    pub fn has_launcher(self) -> bool {
-        matches!(self, Self::Image | Self::Prefetch)
+    /// Whether only one of two fixes can be in use: two of a kind, an image and a plan.
+    pub fn excludes(self, other: Self) -> bool {
+        let reads = |kind| matches!(kind, Self::Image | Self::Prefetch);
+        self == other || reads(self) && reads(other)
+    }
+
+    /// Whether it saves computing as well as reading, so that a start from memory counts, too.
+    pub fn pays_hot(self) -> bool {
+        self == Self::Index
     }
 
     /// Whether it changes files of the program.

@@ -93,6 +93,17 @@ impl Mount {
     pub fn is_read_only(&self) -> bool {
         self.has_option("ro")
     }
+
+    /// Whether look-ups are answered by a server or another process, and not from a disk of this machine. FUSE counts, but for its block
+    /// devices.
+    pub fn is_remote(&self) -> bool {
+        const REMOTE: [&str; 13] = [
+            "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "lustre", "afs", "gpfs", "beegfs", "cvmfs2",
+            "fuse",
+        ];
+        let name = self.file_system.to_string_lossy();
+        REMOTE.contains(&&*name) || name.starts_with("fuse.")
+    }
 }
 
 fn name(field: &[u8]) -> OsString {
@@ -198,6 +209,7 @@ mod tests {
         assert_eq!(of("/home of\\all/x"), "btrfs");
         assert_eq!(mounts.of(Path::new("relative")), None);
         assert_eq!(mounts.numbered(41).unwrap().file_system, "nfs4");
+        assert!(mounts.numbered(41).unwrap().is_remote() && !mounts.numbered(44).is_some_and(Mount::is_remote));
         assert_eq!(mounts.numbered(4), None);
     }
 

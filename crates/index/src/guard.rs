@@ -42,6 +42,19 @@ pub enum Change {
     Unreadable,
 }
 
+impl Change {
+    /// As a clause behind a path: "has changed".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Gone => "is gone",
+            Self::Appeared => "is new",
+            Self::Replaced => "was replaced",
+            Self::Changed => "has changed",
+            Self::Unreadable => "cannot be looked at",
+        }
+    }
+}
+
 impl Guard {
     /// What is at a path now. `None` if it cannot be asked.
     pub fn of(path: &Path) -> Option<Self> {

@@ -1,12 +1,13 @@
-//! Installs, undoes or repairs in a directory: `transact install|uninstall|repair DIRECTORY [NAME]`. The tests kill it at every
+//! Installs, undoes or repairs in a directory: `transact install|reindex|uninstall|repair DIRECTORY [NAME]`. The tests kill it at every
 //! system call. Installations with a NAME share files; what these contain depends on the name.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use coldstart_install::{
-    Draft, DraftPlace, ImageRecord, Installation, LauncherRecord, NewManifest, NoReplacer, PlannedContent, PlannedFile,
-    PlannedShared, ProgramRecord, RecordingFacts, Registry, Stored, install, repair, uninstall,
+    Draft, DraftPlace, ImageRecord, IndexFile, IndexRecord, Installation, LauncherRecord, NewManifest, NoReplacer,
+    PlannedContent, PlannedFile, PlannedShared, ProgramRecord, RecordingFacts, Registry, Stored, install, repair,
+    uninstall, update_index,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -28,6 +29,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 Ok(if is_sharing { Draft { places: vec![sharing(directory, name)], ..draft } } else { draft })
             };
             install(&registry, name, draft, &NoReplacer, &program)?;
+        }
+        // A new index, all of whose files say so.
+        "reindex" => {
+            let installation = registry.installation(name)?;
+            let python = installation.new_index().join("current/python");
+            let _ = std::fs::remove_dir_all(installation.new_index());
+            std::fs::create_dir_all(&python)?;
+            std::fs::write(installation.new_index().join("current/manifest"), "second")?;
+            std::fs::write(python.join("data"), "second")?;
+            let record = IndexRecord { languages: vec!["python".to_owned()], bytes: 12 };
+            update_index(&registry, name, record, None, 1, "1")?;
         }
         "uninstall" => drop(uninstall(&registry, name, &NoReplacer, false)?),
         "repair" => {
@@ -75,6 +87,7 @@ fn draft(directory: &Path, installation: &Installation) -> Draft {
         fixes: Vec::new(),
         has_plan: false,
         image: Some(image_record()),
+        index: None,
         launcher: LauncherRecord { file: Stored::new("/bin/true"), words: Vec::new() },
         places: Vec::new(),
         changed_files: Vec::new(),
@@ -91,9 +104,20 @@ fn draft(directory: &Path, installation: &Installation) -> Draft {
         body,
         plan: Some(b"plan".to_vec()),
         image,
+        index: index(directory),
         own_files: vec![starter],
         places: places.iter().map(place).collect(),
     }
+}
+
+/// Files in two directories, from the scene's `index`, if it has one.
+fn index(directory: &Path) -> Vec<IndexFile> {
+    let names = ["current/manifest", "current/python/data"];
+    let opened = names.iter().filter_map(|name| {
+        let file = std::fs::File::open(directory.join("index").join(name)).ok()?;
+        Some(IndexFile { name: name.into(), file: std::sync::Arc::new(file), mode: 0o600 })
+    });
+    opened.collect()
 }
 
 fn image_record() -> ImageRecord {

@@ -9,7 +9,9 @@
 //! | the packages that a plan's files came from | `plan_packages.rs` |
 //! | one file: what stands there, its backup, writing and restoring it | `file/` |
 //! | files that several installations write alike | `shared.rs` |
+//! | the files of an index of modules | `index_files.rs` |
 //! | install, undo, repair: the order in which files are written | `transaction.rs` |
+//! | a new plan, image or index in place of the earlier one | `update.rs` |
 //! | files that are replaced by another crate | `replacer.rs` |
 //!
 //! Not obvious: the record is written before anything else, with the digests of what will be written and of what stands there.
@@ -18,6 +20,7 @@
 mod directories;
 mod error;
 mod file;
+mod index_files;
 mod lock;
 mod manifest;
 pub mod place;
@@ -27,19 +30,20 @@ mod replacer;
 mod shared;
 mod stored;
 mod transaction;
+mod update;
 
 pub use directories::{Directories, Environment, Scope};
 pub use error::InstallError;
 pub use file::{Before, FileState, PlannedFile, WrittenFile};
+pub use index_files::IndexFile;
 pub use manifest::{
-    ChangedFile, FixInUse, ImageRecord, InstallationState, LauncherRecord, Manifest, NewManifest, PlaceRecord,
-    ProgramRecord, RecordingFacts, SCHEMA, Source, kind_of_place,
+    ChangedFile, FixInUse, ImageRecord, IndexRecord, InstallationState, LauncherRecord, Manifest, NewManifest,
+    PlaceRecord, ProgramRecord, RecordingFacts, SCHEMA, Source, kind_of_place,
 };
 pub use plan_packages::{PACKAGES_SCHEMA, PackageFiles, PlanPackages};
-pub use registry::{Found, IMAGE, Installation, MANIFEST, PACKAGES, PLAN, Registry, STARTER};
+pub use registry::{Found, IMAGE, INDEX, Installation, MANIFEST, PACKAGES, PLAN, Registry, STARTER};
 pub use replacer::{NoReplacer, ReplacedState, Replacer};
 pub use shared::{PlannedContent, PlannedShared, SharedContent, SharedFile};
 pub use stored::Stored;
-pub use transaction::{
-    Draft, DraftPlace, Repaired, Undone, install, repair, uninstall, update_changed_files, update_image, update_plan,
-};
+pub use transaction::{Draft, DraftPlace, Repaired, Undone, install, repair, uninstall};
+pub use update::{update_changed_files, update_image, update_index, update_plan};

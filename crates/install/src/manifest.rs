@@ -52,7 +52,10 @@ pub struct NewManifest {
     /// The start image in the installation's directory, from which the program is started instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageRecord>,
-    /// The program that replays the plan, or starts from the image.
+    /// The index of modules in the installation's directory, with which the program is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<IndexRecord>,
+    /// The program that replays the plan, or starts from the image or with the index.
     pub launcher: LauncherRecord,
     /// What was written where.
     pub places: Vec<PlaceRecord>,
@@ -130,7 +133,7 @@ pub struct FixInUse {
 pub struct LauncherRecord {
     /// Its absolute path.
     pub file: Stored,
-    /// Its arguments before the plan.
+    /// Its arguments before the plan, image or index; none of the small launcher.
     pub words: Vec<Stored>,
 }
 
@@ -149,6 +152,15 @@ pub struct ImageRecord {
     pub trees: Vec<Stored>,
     /// Files and directories that are left out (`--exclude`).
     pub exclude: Vec<Stored>,
+}
+
+/// An index of modules.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexRecord {
+    /// The languages in it: "python".
+    pub languages: Vec<String>,
+    /// What its files take, in bytes.
+    pub bytes: u64,
 }
 
 /// A place at which something was written.
@@ -238,9 +250,9 @@ impl Manifest {
         self.body.places.iter().flat_map(|place| &place.shared)
     }
 
-    /// Whether the program is started by a launcher: with a plan, or from an image.
+    /// Whether the program is started by a launcher: with a plan, from an image, or with an index.
     pub fn has_launcher(&self) -> bool {
-        self.body.has_plan || self.body.image.is_some()
+        self.body.has_plan || self.body.image.is_some() || self.body.index.is_some()
     }
 
     /// Whether it is installed at a place of this kind: "login".

@@ -20,6 +20,10 @@ pub const PLAN: &str = "plan.prefetch";
 pub const IMAGE: &str = "start.erofs";
 /// A new start image until it takes the place of [`IMAGE`].
 const NEW_IMAGE: &str = "new.erofs";
+/// The index of modules, in the directory of an installation.
+pub const INDEX: &str = "index";
+/// A new index until it takes the place of [`INDEX`].
+const NEW_INDEX: &str = "new.index";
 /// The packages that the plan's files came from, in the directory of an installation.
 pub const PACKAGES: &str = "packages.json";
 /// The script that places start the program with, in the directory of an installation.
@@ -74,6 +78,16 @@ impl Installation {
     /// Where a new start image is made, before [`crate::update_image`] puts it in place.
     pub fn new_image(&self) -> PathBuf {
         self.directory.join(NEW_IMAGE)
+    }
+
+    /// Its index of modules, a directory.
+    pub fn index(&self) -> PathBuf {
+        self.directory.join(INDEX)
+    }
+
+    /// Where a new index is made, before [`crate::update_index`] puts it in place.
+    pub fn new_index(&self) -> PathBuf {
+        self.directory.join(NEW_INDEX)
     }
 
     /// The packages that the plan's files came from.

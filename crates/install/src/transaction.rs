@@ -1,14 +1,13 @@
 //! Install, undo, repair: the order in which files are written.
 //!
 //! Each write is whole or not at all, and flushed before the next. Install: the manifest as `installing`, copies of what stands
-//! at the places, the plan or the image, the starter, replaced files, the places, the manifest as `installed`. Undo: the manifest as
+//! at the places, the plan or the image, the index, the starter, replaced files, the places, the manifest as `installed`. Undo: the manifest as
 //! `uninstalling`, then the same backwards, the manifest last. So a place is only there while what it starts is there, and
 //! each intermediate state names every file that may have been touched.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::{File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,12 +15,11 @@ use coldstart_output::remove_leftovers;
 
 use crate::error::InstallError;
 use crate::file::{
-    FileState, PlannedFile, back_up, copy_new, create_directories, flush_parent, is_marked, prepare, read_regular,
-    remove_empty, restore, sha256, write, write_new,
+    FileState, PlannedFile, back_up, copy_new, create_directories, is_marked, prepare, read_regular, remove_empty,
+    restore, sha256, write, write_new,
 };
-use crate::manifest::{
-    ChangedFile, ImageRecord, InstallationState, MOUNT, Manifest, NewManifest, PlaceRecord, SCHEMA, Source,
-};
+use crate::index_files::{IndexFile, put_index, remove_tree_if_there};
+use crate::manifest::{InstallationState, MOUNT, Manifest, NewManifest, PlaceRecord, SCHEMA, Source};
 use crate::registry::{Installation, Registry};
 use crate::replacer::Replacer;
 use crate::shared::{self, PlannedShared, Released};
@@ -51,10 +49,12 @@ pub struct DraftPlace {
 pub struct Draft {
     /// All but places.
     pub body: NewManifest,
-    /// The plan; `None` if there is an image, or only files are replaced.
+    /// The plan; `None` if there is an image, only an index, or only files are replaced.
     pub plan: Option<Vec<u8>>,
     /// A start image that is copied; it may lose its name meanwhile. `body.image` describes it.
     pub image: Option<Arc<File>>,
+    /// The files of an index, which are copied likewise. `body.index` describes it.
+    pub index: Vec<IndexFile>,
     /// The script that places start the program with, and other files within the installation's own directory.
     pub own_files: Vec<PlannedFile>,
     /// The places.
@@ -205,6 +205,7 @@ fn put(
     if let Some(image) = &draft.image {
         copy_new(image, &installation.image(), 0o644)?;
     }
+    put_index(&draft.index, installation)?;
     for file in &draft.own_files {
         if let Some(directory) = file.path.parent().filter(|directory| *directory != installation.directory()) {
             create_directories(&[directory.to_owned()])?;
@@ -327,7 +328,7 @@ fn undo(
 }
 
 /// Unmounts the image that all users start from, unless another installation has the same. Programs that were started from it go on.
-fn unmount(
+pub(crate) fn unmount(
     manifest: &Manifest,
     others: &[(std::ffi::OsString, Manifest)],
     replacer: &dyn Replacer,
@@ -346,13 +347,8 @@ fn unmount(
 
 /// Removes the installation's directory, the manifest last.
 fn remove_own_files(installation: &Installation) -> Result<(), InstallError> {
-    for directory in [installation.backups(), installation.wrappers()] {
-        match std::fs::remove_dir_all(&directory) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(InstallError::io("remove", &directory)(error));
-            }
-            _ => {}
-        }
+    for directory in [installation.backups(), installation.wrappers(), installation.new_index(), installation.index()] {
+        remove_tree_if_there(&directory)?;
     }
     let image = [installation.new_image(), installation.image()];
     let others = [installation.starter(), installation.packages(), installation.plan(), installation.manifest()];
@@ -364,7 +360,7 @@ fn remove_own_files(installation: &Installation) -> Result<(), InstallError> {
     Ok(())
 }
 
-fn remove_if_there(file: &Path) -> Result<(), InstallError> {
+pub(crate) fn remove_if_there(file: &Path) -> Result<(), InstallError> {
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(InstallError::io("remove", file)(error)),
         _ => Ok(()),
@@ -390,6 +386,7 @@ pub fn repair(registry: &Registry, name: &OsStr, replacer: &dyn Replacer) -> Res
         InstallationState::Installed => {
             // Of an interrupted refresh.
             remove_if_there(&installation.new_image())?;
+            remove_tree_if_there(&installation.new_index())?;
             Repaired::Whole
         }
         InstallationState::Installing => {
@@ -399,101 +396,4 @@ pub fn repair(registry: &Registry, name: &OsStr, replacer: &dyn Replacer) -> Res
             Repaired::Completed(undo(registry, &installation, manifest, replacer, false)?)
         }
     })
-}
-
-/// Records which files of an installation are still replaced.
-///
-/// # Errors
-/// If there is none of this name, or it is half-made.
-pub fn update_changed_files(
-    registry: &Registry,
-    name: &OsStr,
-    files: Vec<ChangedFile>,
-) -> Result<Manifest, InstallError> {
-    let installation = registry.installation(name)?;
-    let _lock = registry.lock()?;
-    let mut manifest = installed(registry, &installation, name)?;
-    manifest.body.changed_files = files;
-    installation.write_manifest(&manifest)?;
-    Ok(manifest)
-}
-
-/// The manifest of a complete installation.
-fn installed(registry: &Registry, installation: &Installation, name: &OsStr) -> Result<Manifest, InstallError> {
-    let manifest = registry.read(name)?.ok_or_else(|| InstallError::NotInstalled { name: name.to_owned() })?;
-    match manifest.state {
-        InstallationState::Installed => Ok(manifest),
-        _ => {
-            let reason = "it is half-made".to_owned();
-            Err(InstallError::Manifest { path: installation.manifest(), reason })
-        }
-    }
-}
-
-/// Replaces the plan of an installation, and the packages that its files came from, if they are known. Programs that start
-/// meanwhile see the old or the new one.
-///
-/// # Errors
-/// If there is none of this name, it is half-made, or the plan cannot be written.
-pub fn update_plan(
-    registry: &Registry,
-    name: &OsStr,
-    plan: &[u8],
-    packages: Option<&[u8]>,
-    recorded_at: i64,
-    coldstart: &str,
-) -> Result<Manifest, InstallError> {
-    let installation = registry.installation(name)?;
-    if !installation.directory().exists() {
-        return Err(InstallError::NotInstalled { name: name.to_owned() });
-    }
-    let _lock = registry.lock()?;
-    let mut manifest = installed(registry, &installation, name)?;
-    // Killed between both, the old packages would be taken for those of the new plan.
-    remove_if_there(&installation.packages())?;
-    write_new(&installation.plan(), plan, 0o644)?;
-    if let Some(packages) = packages {
-        write_new(&installation.packages(), packages, 0o644)?;
-    }
-    manifest.body.recorded_at = recorded_at;
-    manifest.body.coldstart = coldstart.to_owned();
-    installation.write_manifest(&manifest)?;
-    Ok(manifest)
-}
-
-/// Puts the image at [`Installation::new_image`] in place of the one of an installation. Programs that were started from the old one go
-/// on with it; it is unmounted, and the caller mounts the new one.
-///
-/// # Errors
-/// If there is none of this name, it is half-made, or the image cannot be put in place.
-pub fn update_image(
-    registry: &Registry,
-    name: &OsStr,
-    image: ImageRecord,
-    packages: Option<&[u8]>,
-    now: i64,
-    coldstart: &str,
-    replacer: &dyn Replacer,
-) -> Result<Manifest, InstallError> {
-    let installation = registry.installation(name)?;
-    if !installation.directory().exists() {
-        return Err(InstallError::NotInstalled { name: name.to_owned() });
-    }
-    let _lock = registry.lock()?;
-    let mut manifest = installed(registry, &installation, name)?;
-    // First, by the UUID that is on record. Killed behind this, it is known as not mounted.
-    unmount(&manifest, &shared::others(registry, name)?, replacer)?;
-    remove_if_there(&installation.packages())?;
-    let (new, path) = (installation.new_image(), installation.image());
-    std::fs::set_permissions(&new, Permissions::from_mode(0o644)).map_err(InstallError::io("prepare", &new))?;
-    std::fs::rename(&new, &path).map_err(InstallError::io("put the new image at", &path))?;
-    flush_parent(&path);
-    if let Some(packages) = packages {
-        write_new(&installation.packages(), packages, 0o644)?;
-    }
-    manifest.body.image = Some(image);
-    manifest.body.recorded_at = now;
-    manifest.body.coldstart = coldstart.to_owned();
-    installation.write_manifest(&manifest)?;
-    Ok(manifest)
 }

@@ -62,7 +62,7 @@ export function SpeedupReport({ page, report }: { page: PageHead; report: Speedu
         {report.fixes.length === 0 && <p>No fix is recommended: what was tried, and why not, is above.</p>}
         {report.fixes.map((fix, place) => {
           const after = measurement.summaries.find((summary) => summary.command === place + 1 && summary.state === cold)?.median ?? null;
-          return <Fix key={place} fix={fix} measured={after} comparison={of(place + 1, cold)} cold={cold} />;
+          return <Fix key={place} fix={fix} measured={after} comparison={of(place + 1, cold)} hot={of(place + 1, "hot")} cold={cold} />;
         })}
       </Panel>
       <MeasurementPanels measurement={measurement} />
@@ -70,8 +70,10 @@ export function SpeedupReport({ page, report }: { page: PageHead; report: Speedu
   );
 }
 
-function Fix({ fix, measured, comparison, cold }: { fix: SpeedupStep; measured: number | null; comparison: Comparison | undefined; cold: string }) {
-  const isFaster = comparison?.verdict === "faster";
+function Fix({ fix, measured, comparison, hot, cold }: { fix: SpeedupStep; measured: number | null; comparison: Comparison | undefined; hot: Comparison | undefined; cold: string }) {
+  // An index saves computing, too; other fixes save reading.
+  const paysHot = fix.kinds.includes("index") && comparison?.verdict !== "slower" && hot?.verdict === "faster";
+  const isFaster = comparison?.verdict === "faster" || paysHot;
   const advice = !fix.proven ? "Refused: the program is not the same with it. Do not use it." : isFaster ? null : `Not recommended: no gain has been shown from ${cold} on this machine.`;
   return (
     <section class={`report-fix ${fix.proven ? "proven" : "refused"}`}>
@@ -86,21 +88,26 @@ function Fix({ fix, measured, comparison, cold }: { fix: SpeedupStep; measured: 
       <ul class="report-notes">{fix.findings.map((finding) => <li key={finding}>{visible(finding)}</li>)}</ul>
       {fix.unchecked.length > 0 && <p>The program varies by itself, so this could not be checked:</p>}
       {fix.unchecked.length > 0 && <ul class="report-notes">{fix.unchecked.map((what) => <li key={what}>{visible(what)}</li>)}</ul>}
-      {advice !== null ? <p class="report-answer">{advice}</p> : <p>{fix.cost.changed_files > 0 ? "Make the changes with" : "Run from now on"}: <code>{visible(fix.command)}</code></p>}
+      {advice !== null ? <p class="report-answer">{advice}</p> : <p>{fix.cost.changed_files > 0 ? "Make the changes with" : fix.kinds.includes("index") ? "Install it with" : "Run from now on"}: <code>{visible(fix.command)}</code></p>}
     </section>
   );
 }
 
 function Tried({ report }: { report: SpeedupReportData }) {
+  const isHot = report.trials.some((trial) => trial.hot_comparison !== undefined);
+  const measuredCells = (trial: Trial | undefined) => [
+    ...tried(trial?.median ?? null, trial?.comparison ?? null), ...(isHot ? tried(trial?.hot_median ?? null, trial?.hot_comparison ?? null) : []),
+  ];
   const rows = report.prospects.map((prospect) => {
     // The last one: the best is measured again beside the sets.
     const trial = report.trials.filter(({ name }) => name === prospect.name).at(-1);
-    return [visible(prospect.name), prospect.predicted === null ? "" : seconds(prospect.predicted), ...tried(trial), visible(whyNot(trial) ?? prospect.why)];
+    return [visible(prospect.name), prospect.predicted === null ? "" : seconds(prospect.predicted), ...measuredCells(trial), visible(whyNot(trial) ?? prospect.why)];
   });
   const together = report.trials.filter(({ kinds }) => kinds.length > 1);
-  const sets = together.map((trial) => [visible(trial.name), "", ...tried(trial), visible(whyNot(trial) ?? "")]);
+  const sets = together.map((trial) => [visible(trial.name), "", ...measuredCells(trial), visible(whyNot(trial) ?? "")]);
   const columns = [
     { label: "Fix" }, { label: "Predicted", isNumber: true }, { label: `Measured, ${report.cold}`, isNumber: true }, { label: "Of the time before (95 %)", isNumber: true },
+    ...(isHot ? [{ label: "Measured, hot", isNumber: true }, { label: "Of the hot time before (95 %)", isNumber: true }] : []),
     { label: "What it does, or why it was not tried" },
   ];
   return (
@@ -111,10 +118,9 @@ function Tried({ report }: { report: SpeedupReportData }) {
   );
 }
 
-function tried(trial: Trial | undefined): [string, string] {
-  const found = trial?.comparison ?? null;
+function tried(median: number | null, found: Comparison | null): [string, string] {
   const ratio = found === null || found.ratio === null ? "" : `${found.ratio.toFixed(2)}${found.interval === null ? "" : ` (${found.interval.low.toFixed(2)} to ${found.interval.high.toFixed(2)})`}`;
-  return [trial === undefined || trial.median === null ? "" : seconds(trial.median), ratio];
+  return [median === null ? "" : seconds(median), ratio];
 }
 
 function whyNot(trial: Trial | undefined): string | undefined {
@@ -125,6 +131,8 @@ function whyNot(trial: Trial | undefined): string | undefined {
 function costInWords({ kinds, cost }: SpeedupStep): string {
   const parts = [
     ...(kinds.includes("prefetch") ? [`${bytes(cost.plan_bytes)} of disk for the plan, and ${bytes(cost.memory_bytes)} of memory for the pages that it reads, as a start does without it`] : []),
+    ...(kinds.includes("image") ? [`${bytes(cost.image_bytes)} of disk for the image, and ${bytes(cost.memory_bytes)} of memory, where its pages lie twice`] : []),
+    ...(kinds.includes("index") ? [`${bytes(cost.index_bytes)} of disk for the index`] : []),
     ...(cost.changed_files > 0 ? [`${cost.changed_files} ${cost.changed_files === 1 ? "file" : "files"} changed (${bytes(cost.saved_bytes)} smaller)`] : []),
   ];
   return parts.length === 0 ? "nothing" : parts.join("; ");

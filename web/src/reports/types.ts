@@ -199,7 +199,12 @@ export type LimitedBy = "computing" | "waiting" | "bytes" | "seeks" | "single-re
 
 export interface Prospect { kind: string; name: string; applies: boolean; predicted: number | null; why: string }
 
-export interface Trial { name: string; kinds: string[]; median: number | null; comparison: Comparison | null; proven: boolean; refused?: string }
+export interface Trial {
+  name: string; kinds: string[]; median: number | null; comparison: Comparison | null;
+  /** Only where a fix may pay in hot starts, too. */
+  hot_median?: number; hot_comparison?: Comparison;
+  proven: boolean; refused?: string;
+}
 
 export interface SpeedupStep {
   fix: string;
@@ -210,7 +215,7 @@ export interface SpeedupStep {
   unchecked: string[];
   command: string;
   limited_by: LimitedBy | null;
-  cost: { plan_bytes: number; memory_bytes: number; changed_files: number; saved_bytes: number };
+  cost: { plan_bytes: number; memory_bytes: number; image_bytes: number; index_bytes: number; changed_files: number; saved_bytes: number };
 }
 
 export interface SpeedupReportData {

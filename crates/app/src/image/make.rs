@@ -24,6 +24,7 @@ use super::rooted::RootedFiles;
 use super::target::Target;
 use super::uuid_text;
 use crate::error::{AppError, HintExt};
+use crate::index::IndexInUse;
 use crate::kinds;
 use crate::launching::{Launching, inputs_of};
 use crate::observer::Observer;
@@ -70,11 +71,15 @@ pub struct RecordedStart {
     pub working_directory: Option<PathBuf>,
     /// What is made cold first.
     pub make_cold: MakeCold,
+    /// The index of modules that it is started with. Its files are not in the image.
+    pub index: Option<IndexInUse>,
 }
 
 impl RecordedStart {
     fn options(&self) -> Result<LaunchOptions, AppError> {
-        Ok(LaunchOptions { working_directory: self.working_directory.clone(), ..self.launching.options()? })
+        let options = self.launching.options()?;
+        let options = LaunchOptions { working_directory: self.working_directory.clone(), ..options };
+        Ok(self.index.as_ref().map_or_else(|| options.clone(), |index| index.added_to(&options)))
     }
 }
 
@@ -298,8 +303,13 @@ impl MakeOptions {
         }
         if let Some(start) = &self.start {
             let options = start.options()?;
-            let recorder =
-                PlanRecorder { command: &start.command, options: &options, strategy: None, make_cold: start.make_cold };
+            let recorder = PlanRecorder {
+                command: &start.command,
+                options: &options,
+                strategy: None,
+                make_cold: start.make_cold,
+                without: start.index.as_ref().map(IndexInUse::directory),
+            };
             starts.push(Start::of(recorder.used()?));
         }
         Ok(starts)

@@ -39,7 +39,7 @@ fn started(file: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// If there is none, saying which interpreters were seen.
-pub(super) fn languages(command: &CommandLine, opened: &BTreeSet<PathBuf>) -> Result<Vec<Language>, AppError> {
+pub(crate) fn languages(command: &CommandLine, opened: &BTreeSet<PathBuf>) -> Result<Vec<Language>, AppError> {
     let mut found = BTreeSet::new();
     let mut others = BTreeSet::new();
     for path in opened.iter().filter_map(|path| started(path)) {

@@ -120,13 +120,31 @@ struct Maker<'a> {
 /// If the program cannot be started or watched or is in no known language, or the index cannot be written. An earlier index is
 /// unchanged then.
 pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcome, AppError> {
+    // What can never be an index's place is told before a wrong input.
     let place = IndexPlace::begin(&options.output)?;
-    let launch_options = options.launching.options()?;
-    let first = observed(&options.command, &launch_options, &[])?;
-    check_start(&options.command, &first)?;
-    let languages = interpreter::languages(&options.command, &first.opened)?;
-    let mut maker =
-        Maker { command: &options.command, options: launch_options, place: &place, languages, variables: Vec::new() };
+    make_at(place, &options.command, &options.launching.options()?, observer)
+}
+
+/// The same for those who have the options of a launch.
+pub(crate) fn make_with(
+    output: &Path,
+    command: &CommandLine,
+    launch: &LaunchOptions,
+    observer: &dyn Observer,
+) -> Result<MakeOutcome, AppError> {
+    make_at(IndexPlace::begin(output)?, command, launch, observer)
+}
+
+fn make_at(
+    place: IndexPlace,
+    command: &CommandLine,
+    launch: &LaunchOptions,
+    observer: &dyn Observer,
+) -> Result<MakeOutcome, AppError> {
+    let first = observed(command, launch, &[])?;
+    check_start(command, &first)?;
+    let languages = interpreter::languages(command, &first.opened)?;
+    let mut maker = Maker { command, options: launch.clone(), place: &place, languages, variables: Vec::new() };
     for language in maker.languages.clone() {
         prepare(&place, language)?;
         maker.variables.extend(variables_of(place.directory(), language)?);
@@ -145,7 +163,7 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
     let (mut differences, mut unchecked) = proof.judge();
     if !differences.is_empty() || !unchecked.is_empty() {
         // Perhaps the program varies by itself.
-        proof.plain.push(observed(&options.command, &maker.options, &[])?);
+        proof.plain.push(observed(command, &maker.options, &[])?);
         proof.plain_answers.push(answers_of(&maker.recorded_plainly()?));
         (differences, unchecked) = proof.judge();
     }
@@ -153,8 +171,8 @@ pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcom
         observer.note(note);
     }
     let calls = [proof.plain.first().map_or(0, |start| start.calls), proof.indexed.calls];
-    let command = std::iter::once(&options.command.program).chain(&options.command.arguments);
-    let manifest = Manifest { command: command.map(|word| word.as_bytes().to_vec()).collect(), languages: parts };
+    let words = std::iter::once(&command.program).chain(&command.arguments);
+    let manifest = Manifest { command: words.map(|word| word.as_bytes().to_vec()).collect(), languages: parts };
     let made: Vec<MadeLanguage> = manifest.languages.iter().map(MadeLanguage::of).collect();
     let kept = differences.is_empty();
     let path = place.target().to_owned();
@@ -190,7 +208,7 @@ fn check_start(command: &CommandLine, start: &ObservedStart) -> Result<(), AppEr
 impl Maker<'_> {
     /// A start with the index as it is now, and its logs. Without an index yet, it is a plain start that writes logs.
     fn recorded(&self) -> Result<(ObservedStart, Logs), AppError> {
-        let mut environment = settings(&self.variables);
+        let mut environment = settings(&self.variables, &self.options);
         for (language, variable, name) in LOGS {
             self.place.write(name, b"")?;
             if self.languages.contains(&language) {

@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod env;
 mod guile;
+mod in_use;
 mod interpreter;
 mod make;
 mod node;
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use coldstart_index::providers::Providers;
 use coldstart_index::{IndexPlace, Language, LanguageIndex, Variable};
+use coldstart_launch::LaunchOptions;
 use coldstart_profile::printable;
 
 use crate::error::AppError;
@@ -31,7 +33,11 @@ pub use coldstart_index::prepare;
 
 pub use check::{ChangedPath, CheckOutcome, LanguageChanges, check};
 pub use env::{EnvOutcome, environment};
+pub use in_use::IndexInUse;
+pub(crate) use interpreter::languages;
+pub(crate) use make::make_with;
 pub use make::{MadeLanguage, MakeOptions, MakeOutcome, make};
+pub(crate) use observed::observed;
 pub use show::{ShowOutcome, ShownLanguage, show};
 
 /// Notes which directories are left to an interpreter, and why.
@@ -85,7 +91,11 @@ fn of_providers(
     }
 }
 
-/// The variables as they are set for a program.
-fn settings(variables: &[Variable]) -> Vec<(OsString, Option<OsString>)> {
-    variables.iter().map(|variable| (variable.name.into(), Some(variable.value_now()))).collect()
+/// The variables as they are set for a program that is started with these options.
+fn settings(variables: &[Variable], options: &LaunchOptions) -> Vec<(OsString, Option<OsString>)> {
+    let value = |variable: &Variable| {
+        let given = options.environment.iter().rev().find(|(name, _)| *name == *variable.name);
+        given.map_or_else(|| variable.value_now(), |(_, before)| variable.value(before.as_deref()))
+    };
+    variables.iter().map(|variable| (variable.name.into(), Some(value(variable)))).collect()
 }

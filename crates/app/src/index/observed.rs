@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
 use anyhow::Context;
@@ -17,22 +17,26 @@ use crate::error::AppError;
 use crate::speedup::sameness::Start;
 
 /// A start that was watched.
-pub(super) struct ObservedStart {
+pub(crate) struct ObservedStart {
     /// How it ended, and what it printed.
-    pub(super) start: Start,
+    pub(crate) start: Start,
     /// Whether it counts as a start: it became ready, whatever its exit code.
-    pub(super) is_ready: bool,
+    pub(crate) is_ready: bool,
     /// Real paths of regular files that were opened for reading or executed.
-    pub(super) opened: BTreeSet<PathBuf>,
+    pub(crate) opened: BTreeSet<PathBuf>,
     /// Number of calls that named a file.
-    pub(super) calls: u64,
+    pub(crate) calls: u64,
+    /// Of these, those that found nothing, or asked again for what had been asked already.
+    pub(crate) vain: u64,
+    /// Directories in which names were asked for, in vain for some.
+    pub(crate) searched: BTreeSet<PathBuf>,
 }
 
 /// Starts the program with more variables, and watches it.
 ///
 /// # Errors
 /// If it cannot be started or watched, or was interrupted.
-pub(super) fn observed(
+pub(crate) fn observed(
     command: &CommandLine,
     options: &LaunchOptions,
     environment: &[(OsString, Option<OsString>)],
@@ -67,6 +71,13 @@ pub(super) fn observed(
     Ok(ObservedStart {
         start: Start { end: launched.end.to_string(), output, was_cut, check: None },
         is_ready: launched.ready_after.is_some(),
+        vain: (names.names.iter().filter(|name| name.failed).count() as u64).saturating_add(names.repeats),
+        searched: {
+            let failed = names.names.iter().filter(|name| name.failed).filter_map(|name| name.path.parent());
+            let listed =
+                names.names.iter().filter(|name| name.request == SeenRequest::Entries).map(|name| name.path.as_path());
+            failed.chain(listed).map(Path::to_owned).collect()
+        },
         opened: opened.map(|file| file.real_path.clone()).collect(),
         calls: (names.names.len() as u64).saturating_add(names.repeats),
     })

@@ -3,8 +3,8 @@
 use std::ffi::{OsStr, OsString};
 
 use coldstart_install::{
-    FileState, Found, ImageRecord, Installation, InstallationState, Manifest, Registry, ReplacedState, Replacer, Scope,
-    Stored, kind_of_place,
+    FileState, Found, ImageRecord, IndexRecord, Installation, InstallationState, Manifest, Registry, ReplacedState,
+    Replacer, Scope, Stored, kind_of_place,
 };
 use coldstart_prefetch::{TargetOutcome, check_targets};
 use coldstart_profile::plan::PlanView;
@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::changed::FileReplacer;
 use super::image::{self, InstalledImage};
+use super::index::{self, InstalledIndex};
 use super::packages::{ChangedPackage, VersionsNow};
 use super::registries::{command, every_scope};
 use crate::error::AppError;
@@ -78,7 +79,10 @@ pub struct InstallationReport {
     /// The image that it is started from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<InstalledImage>,
-    /// Files of the plan, or originals of the image, that have changed or are missing.
+    /// The index of modules that it is started with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<InstalledIndex>,
+    /// Files of the plan, originals of the image, or directories and sources of the index, that have changed or are missing.
     pub stale_files: Vec<StaleFile>,
     /// Packages of these files that have changed since.
     pub changed_packages: Vec<ChangedPackage>,
@@ -183,6 +187,7 @@ fn report_on(
         places: Vec::new(),
         replaced_files: Vec::new(),
         image: None,
+        index: None,
         stale_files: Vec::new(),
         changed_packages: Vec::new(),
     };
@@ -263,7 +268,11 @@ impl Judge<'_> {
             }
             match &body.image {
                 Some(image) => self.judge_image(manifest, image, installation),
-                None => self.judge_plan(installation),
+                None if body.has_plan => self.judge_plan(installation),
+                None => {}
+            }
+            if let Some(index) = &body.index {
+                self.judge_index(index, installation);
             }
         }
         for file in &body.changed_files {
@@ -314,13 +323,15 @@ impl Judge<'_> {
         }
     }
 
-    /// Names the packages that made it stale. Before the files: a table shows the first reason only.
-    fn judge_packages(&mut self, installation: &Installation) {
+    /// Names the packages that made it stale, and keeps its stale files. Before the files: a table shows the first reason only.
+    fn judge_packages(&mut self, installation: &Installation, mut stale_files: Vec<StaleFile>) {
         const MOST: usize = 3;
-        if self.report.stale_files.is_empty() {
+        if stale_files.is_empty() {
             return;
         }
-        let changed = self.versions.changed(installation, &mut self.report.stale_files);
+        let mut changed = self.versions.changed(installation, &mut stale_files);
+        self.report.stale_files.extend(stale_files);
+        changed.retain(|package| !self.report.changed_packages.contains(package));
         let mut named: Vec<String> = changed.iter().take(MOST).map(ToString::to_string).collect();
         if let Some(more) = changed.len().checked_sub(MOST).filter(|more| *more > 0) {
             named.push(format!("{} changed, too", plain(&counted(more as u64, "more package"))));
@@ -328,7 +339,7 @@ impl Judge<'_> {
         if !named.is_empty() {
             self.stale(named.join(", "));
         }
-        self.report.changed_packages = changed;
+        self.report.changed_packages.extend(changed);
     }
 
     fn judge_plan(&mut self, installation: &Installation) {
@@ -341,20 +352,21 @@ impl Judge<'_> {
             Ok(plan) => plan,
             Err(error) => return self.broken(format!("the plan cannot be used: {error}"), Remedy::Refresh),
         };
+        let mut stale_files = Vec::new();
         for (number, outcome) in (0_u32..).zip(check_targets(&plan)) {
             if matches!(outcome, TargetOutcome::Changed { .. } | TargetOutcome::Missing)
                 && let Some((target, _)) = plan.target(number)
             {
                 let reason = stale_reason(outcome).to_string();
-                self.report.stale_files.push(StaleFile { path: Stored::from(target), reason, package: None });
+                stale_files.push(StaleFile { path: Stored::from(target), reason, package: None });
             }
         }
-        self.judge_packages(installation);
-        if let Some(first) = self.report.stale_files.first() {
-            let are = plain(&counted_are(self.report.stale_files.len() as u64, "file"));
-            let reason = format!("{are} changed or missing, the first: `{}`", printable(first.path.path()));
-            self.stale(reason);
-        }
+        let reason = stale_files.first().map(|first| {
+            let are = plain(&counted_are(stale_files.len() as u64, "file"));
+            format!("{are} changed or missing, the first: `{}`", printable(first.path.path()))
+        });
+        self.judge_packages(installation, stale_files);
+        reason.into_iter().for_each(|reason| self.stale(reason));
     }
 
     fn judge_image(&mut self, manifest: &Manifest, record: &ImageRecord, installation: &Installation) {
@@ -371,14 +383,38 @@ impl Judge<'_> {
             reason: left.words().to_owned(),
             package: None,
         });
-        self.report.stale_files = stale.collect();
-        self.judge_packages(installation);
-        if let Some(first) = self.report.stale_files.first() {
-            let are = plain(&counted_are(self.report.stale_files.len() as u64, "original"));
+        let stale_files: Vec<StaleFile> = stale.collect();
+        let reason = stale_files.first().map(|first| {
+            let are = plain(&counted_are(stale_files.len() as u64, "original"));
             let first = printable(first.path.path());
-            self.stale(format!(
-                "{are} changed or missing, of {count}, and used instead of the copy, the first: `{first}`"
-            ));
+            format!("{are} changed or missing, of {count}, and used instead of the copy, the first: `{first}`")
+        });
+        self.judge_packages(installation, stale_files);
+        reason.into_iter().for_each(|reason| self.stale(reason));
+    }
+
+    fn judge_index(&mut self, record: &IndexRecord, installation: &Installation) {
+        self.report.index = Some(InstalledIndex::of(record, installation));
+        let (changed, interpreters) = match index::changed(installation) {
+            Ok(found) => found,
+            Err(error) => return self.broken(error.sentence(), Remedy::Refresh),
+        };
+        for interpreter in interpreters {
+            let interpreter = printable(&interpreter);
+            self.stale(format!("`{interpreter}`, the interpreter that the index was made for, is gone"));
         }
+        let stale = changed.iter().map(|found| StaleFile {
+            path: Stored::from(found.path.as_path()),
+            reason: found.change.words().to_owned(),
+            package: None,
+        });
+        let stale_files: Vec<StaleFile> = stale.collect();
+        let reason = stale_files.first().map(|first| {
+            let differ = plain(&counted(stale_files.len() as u64, "path"));
+            let (first, how) = (printable(first.path.path()), &first.reason);
+            format!("{differ} of the index changed, which the interpreter searches itself, the first: `{first}` {how}")
+        });
+        self.judge_packages(installation, stale_files);
+        reason.into_iter().for_each(|reason| self.stale(reason));
     }
 }

@@ -15,9 +15,7 @@ use serde::Serialize;
 
 use crate::error::{AppError, HintExt};
 use crate::image::{Compression, MakeOptions, RecordedStart, is_mounted, make, mount};
-use crate::launching::Launching;
 use crate::observer::Observer;
-use crate::prefetch::MakeCold;
 
 /// An image to be installed: it is copied.
 #[derive(Clone, Debug)]
@@ -162,10 +160,7 @@ pub(super) fn changed(
 pub(super) fn make_again(
     record: &ImageRecord,
     installation: &Installation,
-    command: CommandLine,
-    launching: Launching,
-    working_directory: Option<PathBuf>,
-    make_cold: MakeCold,
+    start: RecordedStart,
     observer: &dyn Observer,
 ) -> Result<ImageToInstall, AppError> {
     let paths = |stored: &[Stored]| stored.iter().map(|path| path.path().to_owned()).collect::<Vec<_>>();
@@ -178,7 +173,7 @@ pub(super) fn make_again(
         oci_output: None,
         trace_root: None,
         traces: Vec::new(),
-        start: Some(RecordedStart { command, launching, working_directory, make_cold }),
+        start: Some(start),
         output: Some(path.clone()),
         compression: if record.compressed { Compression::Zstd } else { Compression::None },
         force: false,

@@ -1,10 +1,11 @@
-//! `prefetch install`, `installed`: fixes installed where people start programs, listed, refreshed and undone.
+//! `prefetch install`, `image install`, `index install`, `installed`: fixes installed where people start programs, listed, refreshed and undone.
 //!
 //! What is written where is planned and done in `coldstart_install`; here are the program, its plan and the words.
 
 mod changed;
 mod health;
 mod image;
+mod index;
 mod packages;
 mod program;
 mod refresh;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coldstart_install::place::{
-    Mount, Place, PlaceChoice, PlannedPlace, StartWith, Subject, SystemFacts, default_places, starter_file,
+    Mount, Place, PlaceChoice, PlannedPlace, StartWay, StartWith, Subject, SystemFacts, default_places, starter_file,
 };
 use coldstart_install::{
     Directories, Draft, FixInUse, InstallError, Installation, LauncherRecord, NewManifest, PlannedFile, ProgramRecord,
@@ -31,12 +32,14 @@ use crate::error::{AppError, HintExt};
 use crate::fix_kind::FileChange;
 use crate::observer::Observer;
 use crate::prefetch::{now, read_plan, view_plan};
-use crate::speedup::Launcher;
+use crate::speedup::{LaunchWith, Launcher};
 
 pub use changed::{FellBack, FileReplacer, Guard, fall_back};
 pub use health::{Health, InstallationReport, Listing, PlaceReport, Remedy, StaleFile, installations_with, list};
 use image::ReadImage;
 pub use image::{ImageToInstall, InstalledImage};
+use index::ReadIndex;
+pub use index::{IndexToInstall, InstalledIndex};
 pub use packages::ChangedPackage;
 pub(crate) use refresh::refresh_located;
 pub use refresh::{RefreshOutcome, refresh};
@@ -81,11 +84,13 @@ pub struct InstallRequest {
     pub program: CommandLine,
     /// Its name among the installations; `None` for that of the program's file.
     pub name: Option<OsString>,
-    /// The plan; `None` if there is an image, or only files are replaced. Without both there are no places either.
+    /// The plan; `None` if there is an image, only an index, or only files are replaced. Without all three there are no places either.
     pub plan: Option<PlanToInstall>,
     /// The image that the program is started from instead.
     pub image: Option<ImageToInstall>,
-    /// The program that replays the plan, or starts from the image.
+    /// The index that it is started with, alone or with one of both.
+    pub index: Option<IndexToInstall>,
+    /// The program that replays the plan, or starts from the image or with the index.
     pub launcher: Launcher,
     /// Where it is installed; none for those that fit: the desktop entries that start the program, and a wrapper.
     pub places: Vec<PlaceChoice>,
@@ -121,7 +126,10 @@ pub struct InstallOutcome {
     /// The image, and what it costs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<InstalledImage>,
-    /// Whether there is a plan or an image.
+    /// The index, and what it costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<InstalledIndex>,
+    /// Whether there is a plan, an image or an index.
     #[serde(skip)]
     has_launcher: bool,
     /// What the user should know, one sentence each.
@@ -141,31 +149,37 @@ pub struct InstalledPlace {
     pub afterwards: Option<String>,
 }
 
-/// Installs a plan or an image where the program is started, and replaces files of the program. An installation of the same program under this name is replaced.
+/// Installs a plan, an image or an index where the program is started, and replaces files of the program. An installation of the same program under this name is replaced.
 ///
 /// # Errors
-/// If the program, the plan or the image cannot be used, a place refuses it, or something cannot be written. Then nothing is installed.
+/// If the program, the plan, the image or the index cannot be used, a place refuses it, or something cannot be written. Then nothing is installed.
 pub fn install(request: &InstallRequest, observer: &dyn Observer) -> Result<InstallOutcome, AppError> {
     let program = program::original(&request.program.program, &request.directories)?;
     let name = request.name.clone().or_else(|| program.file_name().map(OsString::from)).unwrap_or_default();
     let plan = request.plan.as_ref().map(PlanToInstall::read).transpose()?;
     let image = request.image.as_ref().map(|image| image.read(&request.program)).transpose()?;
+    let registry = Registry::new(&request.directories.registry);
+    let installation = registry.installation(&name)?;
+    let read = |index: &IndexToInstall| index.read(&request.program, &installation, request.directories.scope);
+    let index = request.index.as_ref().map(read).transpose()?;
+    let sources: Vec<&Path> = index.iter().flat_map(ReadIndex::sources).collect();
     let packages = match (&plan, &image) {
-        (Some(plan), _) => told(packages::of_plan(plan), observer),
-        (None, Some(image)) => told(packages::of_files(&image.files()), observer),
+        (Some(plan), _) => told(packages::of_plan(plan, &sources), observer),
+        (None, Some(image)) => told(packages::of_files(&[image.files(), sources].concat()), observer),
+        (None, None) if index.is_some() => told(packages::of_files(&sources), observer),
         (None, None) => None,
     };
     let system = system_facts()?;
-    let registry = Registry::new(&request.directories.registry);
     let mut planned = Vec::new();
     let mut notes: Vec<String> = image.iter().flat_map(|image| image.notes.clone()).collect();
+    notes.extend(index.iter().flat_map(|index| index.notes.clone()));
     let draft = |installation: &Installation| {
-        let prepared = Prepared { request, name: &name, program: &program, plan, image, packages, system: &system };
+        let prepared =
+            Prepared { request, name: &name, program: &program, plan, image, index, packages, system: &system };
         draft(prepared, installation, &mut planned, &mut notes)
     };
     let manifest = coldstart_install::install(&registry, &name, draft, &FileReplacer, &program)
         .with_context(|| format!("cannot install `{}`", printable(&program)))?;
-    let installation = registry.installation(&name)?;
     if let Err(error) = image::mount_if_due(&manifest, &installation) {
         coldstart_install::uninstall(&registry, &name, &FileReplacer, false)?;
         return Err(error.within(format!("cannot install `{}`", printable(&program))));
@@ -198,6 +212,7 @@ pub fn install(request: &InstallRequest, observer: &dyn Observer) -> Result<Inst
         places: planned.into_iter().map(place).collect(),
         replaced_files: manifest.body.changed_files.into_iter().map(|file| file.path).collect(),
         image: manifest.body.image.as_ref().map(|record| InstalledImage::of(record, &installation)),
+        index: manifest.body.index.as_ref().map(|record| InstalledIndex::of(record, &installation)),
         notes,
     })
 }
@@ -222,6 +237,7 @@ struct Prepared<'a> {
     program: &'a Path,
     plan: Option<Vec<u8>>,
     image: Option<ReadImage>,
+    index: Option<ReadIndex>,
     packages: Option<Vec<u8>>,
     system: &'a SystemFacts,
 }
@@ -232,19 +248,22 @@ fn draft(
     planned: &mut Vec<(PlaceChoice, PlannedPlace)>,
     notes: &mut Vec<String>,
 ) -> Result<Draft, InstallError> {
-    let Prepared { request, name, program, plan, image, packages, system } = prepared;
-    let launcher = match &image {
-        Some(_) => request.launcher.for_image(),
-        None => request.launcher.clone(),
+    let Prepared { request, name, program, plan, image, index, packages, system } = prepared;
+    let has_launcher = plan.is_some() || image.is_some() || index.is_some();
+    let start_with = match (&plan, &image) {
+        (_, Some(_)) => StartWith::Image,
+        (None, None) if index.is_some() => StartWith::Index,
+        _ => StartWith::Plan,
     };
-    let has_launcher = plan.is_some() || image.is_some();
+    let launcher = request.launcher.remembered(start_with);
+    let ways = ways(&launcher, start_with, index.is_some(), installation);
     let subject = Subject {
         name,
         program,
         arguments: &request.program.arguments,
-        start_with: if image.is_some() { StartWith::Image } else { StartWith::Plan },
+        start_with,
         launcher: &launcher.file,
-        launcher_words: &launcher.words,
+        ways: &ways,
         installation,
         directories: &request.directories,
         system,
@@ -259,7 +278,7 @@ fn draft(
         }
         *planned = plan_places(&subject, &request.places, &also, notes)?;
     } else {
-        // The others start the program with a plan.
+        // The others start the program with something.
         let asked: Vec<PlaceChoice> =
             request.places.iter().chain(&request.also).filter(|place| !place.needs_plan()).cloned().collect();
         if !asked.is_empty() {
@@ -281,6 +300,7 @@ fn draft(
         fixes: request.fixes.clone(),
         has_plan: plan.is_some(),
         image: image.as_ref().map(|image| image.record.clone()),
+        index: index.as_ref().map(|index| index.record.clone()),
         launcher: LauncherRecord { file: Stored::from(launcher.file.as_path()), words: stored(&launcher.words) },
         places: Vec::new(),
         changed_files: changed::planned(&request.changes, installation, &request.directories),
@@ -292,7 +312,19 @@ fn draft(
         own_files.extend(planned.iter().flat_map(|(_, place)| place.own_files.clone()));
     }
     let places = planned.iter().map(|(choice, place)| place.draft(choice.words())).collect();
-    Ok(Draft { body, plan, image: image.map(|image| image.file), own_files, places })
+    let index = index.map(|index| index.files).unwrap_or_default();
+    Ok(Draft { body, plan, image: image.map(|image| image.file), index, own_files, places })
+}
+
+/// How the starter begins, with the files where they will lie.
+fn ways(launcher: &Launcher, start_with: StartWith, has_index: bool, installation: &Installation) -> Vec<StartWay> {
+    let (plan, image, index) = (installation.plan(), installation.image(), installation.index());
+    let start = match start_with {
+        StartWith::Plan => Some((start_with, plan.as_path())),
+        StartWith::Image => Some((start_with, image.as_path())),
+        StartWith::Index => None,
+    };
+    launcher.ways(&LaunchWith { index: has_index.then_some(index.as_path()), start })
 }
 
 /// What would be written at each place. Of the default places, those that refuse the program are left out.

@@ -31,19 +31,20 @@ impl std::fmt::Display for ChangedPackage {
     }
 }
 
-/// The packages of a plan's files.
+/// The packages of a plan's files, and of others.
 ///
 /// # Errors
 /// If the package manager does not answer.
-pub(super) fn of_plan(plan: &[u8]) -> Result<Vec<u8>, AppError> {
+pub(super) fn of_plan(plan: &[u8], others: &[&Path]) -> Result<Vec<u8>, AppError> {
     let view = PlanView::read(plan).context("the plan is invalid")?;
     let targets = (0_u32..).map_while(|number| view.target(number));
     let files: Vec<&Path> =
         targets.filter(|(_, kind)| matches!(kind, TargetKind::File(_))).map(|(path, _)| path).collect();
-    of_files(&files)
+    let new = others.iter().filter(|other| !files.contains(other));
+    of_files(&[files.clone(), new.copied().collect()].concat())
 }
 
-/// What is kept beside a plan or an image: the packages of its files, by one question to the package manager.
+/// What is kept beside a plan, an image or an index: the packages of its files, by one question to the package manager.
 ///
 /// # Errors
 /// If the package manager does not answer.

@@ -1,13 +1,14 @@
-//! `installed --refresh`: records a program again with the options of its installation, and exchanges the plan or the image.
+//! `installed --refresh`: records a program again with the options of its installation, and exchanges the index, then the plan or the image.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use coldstart_install::place::PlaceChoice;
 use coldstart_install::{
-    InstallError, InstallationState, Manifest, Scope, Stored, update_changed_files, update_image, update_plan,
+    InstallError, Installation, InstallationState, Manifest, Scope, Stored, update_changed_files, update_image,
+    update_index, update_plan,
 };
 use coldstart_launch::{CommandLine, LaunchOptions, Readiness};
 use coldstart_prefetch::Strategy;
@@ -17,10 +18,13 @@ use serde::Serialize;
 
 use super::changed::{FileReplacer, change, refresh_files};
 use super::image::{ImageToInstall, make_again, mount_if_due};
+use super::index::{self, IndexToInstall};
 use super::packages::{of_files, of_plan};
 use super::registries::{Located, locate};
 use super::{InstallRequest, PlanToInstall, install, told};
 use crate::error::{AppError, HintExt};
+use crate::image::RecordedStart;
+use crate::index::IndexInUse;
 use crate::launching::{Launching, Waiting};
 use crate::observer::Observer;
 use crate::prefetch::{MakeCold, PlanRecorder, now, record_as};
@@ -38,6 +42,9 @@ pub struct RefreshOutcome {
     /// Size of the new image in bytes; `None` for a plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_bytes: Option<u64>,
+    /// Calls that named a file in a plain start, and with the new index; `None` without an index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index_calls: Option<[u64; 2]>,
     /// Predicted duration of a cold start with it, in seconds; 0 if unknown.
     pub predicted_start_seconds: f64,
     /// Whether the places were written again, because what they are made from has changed, or they were gone.
@@ -50,11 +57,11 @@ pub struct RefreshOutcome {
     pub afterwards: Vec<String>,
 }
 
-/// Makes replaced files again from their originals, records the program again, and replaces the plan or the image: a program that starts
-/// meanwhile sees the old or the new one.
+/// Makes replaced files again from their originals, makes the index again, records the program again, and replaces the plan or the image:
+/// a program that starts meanwhile sees the old or the new one.
 ///
 /// # Errors
-/// If nothing of this name is installed, it is half-made, or the program cannot be recorded. The old plan or image is then in use.
+/// If nothing of this name is installed, it is half-made, or the program cannot be recorded. The old plan, image or index is then in use.
 pub fn refresh(name: &OsStr, only_user: bool, observer: &dyn Observer) -> Result<RefreshOutcome, AppError> {
     refresh_located(name, &locate(name, only_user)?, MakeCold::Everything, observer)
 }
@@ -68,13 +75,13 @@ pub(crate) fn refresh_located(
 ) -> Result<RefreshOutcome, AppError> {
     let mut manifest =
         located.registry.read(name)?.ok_or_else(|| InstallError::NotInstalled { name: name.to_owned() })?;
-    let shown = printable(std::path::Path::new(name));
+    let shown = printable(Path::new(name));
     if manifest.state != InstallationState::Installed {
         return Err(anyhow!("cannot refresh `{shown}`: it is half-made"))
             .hint(|| super::registries::command(name, "--repair", located.directories.scope));
     }
     if !manifest.has_launcher() && manifest.body.changed_files.is_empty() {
-        return Err(anyhow!("`{shown}` has neither a plan nor an image to be made again"))
+        return Err(anyhow!("`{shown}` has no plan, image or index to be made again"))
             .hint(|| "`coldstart installed` says what it has");
     }
     // Before the long part.
@@ -87,6 +94,7 @@ pub(crate) fn refresh_located(
         scope: located.directories.scope,
         bytes: 0,
         image_bytes: None,
+        index_calls: None,
         predicted_start_seconds: 0.0,
         places_written: false,
         replaced_files: manifest.body.changed_files.len(),
@@ -105,13 +113,34 @@ pub(crate) fn refresh_located(
             return Ok(outcome);
         }
     }
+    let index = match &manifest.body.index {
+        Some(_) => {
+            let (updated, in_use) = refresh_index(name, located, &manifest, &mut outcome, observer)?;
+            manifest = updated;
+            Some(in_use)
+        }
+        None => None,
+    };
     if manifest.body.image.is_some() {
-        return refresh_image(name, located, manifest, outcome, make_cold, observer);
+        return refresh_image(name, located, manifest, index, outcome, make_cold, observer);
+    }
+    if !manifest.body.has_plan {
+        if needs_new_places(&manifest) {
+            place_again(&request(name, located, manifest, Start::Index)?, &mut outcome, observer)?;
+        }
+        return Ok(outcome);
     }
     let command = command(&manifest);
-    let options = LaunchOptions { working_directory: working_directory(&manifest), ..launching(&manifest)?.options()? };
+    let options = options(&manifest)?;
+    let options = index.as_ref().map_or_else(|| options.clone(), |index| index.added_to(&options));
     observer.note(&format!("recording a start of {command}"));
-    let recorder = PlanRecorder { command: &command, options: &options, strategy: strategy(&manifest), make_cold };
+    let recorder = PlanRecorder {
+        command: &command,
+        options: &options,
+        strategy: strategy(&manifest),
+        make_cold,
+        without: index.as_ref().map(IndexInUse::directory),
+    };
     let recorded = record_as(&recorder, manifest.body.recording.exact)
         .map_err(|error| error.within(format!("cannot refresh `{shown}`")))?;
     for note in &recorded.notes {
@@ -121,15 +150,57 @@ pub(crate) fn refresh_located(
     outcome.bytes = recorded.plan.steps.iter().filter_map(|step| step.pages).map(|pages| pages.length()).sum();
     outcome.predicted_start_seconds = recorded.plan.summary.predicted_start.as_secs_f64();
     if needs_new_places(&manifest) {
-        let request = request(name, located, manifest, Start::Plan(bytes))?;
-        let installed = install(&request, observer)?;
-        outcome.places_written = true;
-        outcome.afterwards = installed.places.into_iter().filter_map(|place| place.afterwards).collect();
+        place_again(&request(name, located, manifest, Start::Plan(bytes))?, &mut outcome, observer)?;
     } else {
-        let packages = told(of_plan(&bytes), observer);
+        let sources = index_sources(&located.registry.installation(name)?, &manifest)?;
+        let sources: Vec<&Path> = sources.iter().map(PathBuf::as_path).collect();
+        let packages = told(of_plan(&bytes, &sources), observer);
         update_plan(&located.registry, name, &bytes, packages.as_deref(), now(), env!("CARGO_PKG_VERSION"))?;
     }
     Ok(outcome)
+}
+
+/// Installs again what was made again, at new places.
+fn place_again(
+    request: &InstallRequest,
+    outcome: &mut RefreshOutcome,
+    observer: &dyn Observer,
+) -> Result<(), AppError> {
+    let installed = install(request, observer)?;
+    outcome.places_written = true;
+    outcome.afterwards = installed.places.into_iter().filter_map(|place| place.afterwards).collect();
+    Ok(())
+}
+
+/// Makes the index again beside the one in use, and exchanges them. What follows is recorded with the new one.
+fn refresh_index(
+    name: &OsStr,
+    located: &Located,
+    manifest: &Manifest,
+    outcome: &mut RefreshOutcome,
+    observer: &dyn Observer,
+) -> Result<(Manifest, IndexInUse), AppError> {
+    let failed = |error: AppError| error.within(format!("cannot refresh `{}`", printable(Path::new(name))));
+    let installation = located.registry.installation(name)?;
+    let command = command(manifest);
+    observer.note(&format!("making the index of {command} again"));
+    let made = index::make_again(&installation, &command, &options(manifest)?, observer).map_err(failed)?;
+    outcome.index_calls = Some(made.calls);
+    let new = IndexToInstall::open(&installation.new_index())?;
+    let read = new.read(&command, &installation, located.directories.scope).map_err(failed)?;
+    let sources: Vec<&Path> = read.sources().collect();
+    let packages = told(of_files(&sources), observer);
+    let version = env!("CARGO_PKG_VERSION");
+    let updated = update_index(&located.registry, name, read.record, packages.as_deref(), now(), version)?;
+    Ok((updated, IndexInUse::open(&installation.index())?))
+}
+
+/// What the index of an installation was made from; nothing without one.
+fn index_sources(installation: &Installation, manifest: &Manifest) -> Result<Vec<PathBuf>, AppError> {
+    match &manifest.body.index {
+        Some(_) => Ok(IndexToInstall::open(&installation.index())?.sources().map(Path::to_owned).collect()),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Makes the image again beside the one in use, and exchanges them.
@@ -137,28 +208,34 @@ fn refresh_image(
     name: &OsStr,
     located: &Located,
     manifest: Manifest,
+    index: Option<IndexInUse>,
     mut outcome: RefreshOutcome,
     make_cold: MakeCold,
     observer: &dyn Observer,
 ) -> Result<RefreshOutcome, AppError> {
-    let failed = |error: AppError| error.within(format!("cannot refresh `{}`", printable(std::path::Path::new(name))));
+    let failed = |error: AppError| error.within(format!("cannot refresh `{}`", printable(Path::new(name))));
     let Some(record) = &manifest.body.image else { return Ok(outcome) };
     let installation = located.registry.installation(name)?;
     let command = command(&manifest);
     observer.note(&format!("making the image of {command} again"));
-    let launching = launching(&manifest)?;
-    let directory = working_directory(&manifest);
-    let image = make_again(record, &installation, command.clone(), launching, directory, make_cold, observer);
-    let image = image.map_err(failed)?;
+    let start = RecordedStart {
+        command: command.clone(),
+        launching: launching(&manifest)?,
+        working_directory: working_directory(&manifest),
+        make_cold,
+        index,
+    };
+    let image = make_again(record, &installation, start, observer).map_err(failed)?;
     let read = image.read(&command)?;
     (outcome.bytes, outcome.image_bytes) = (read.record.read_bytes, Some(read.record.bytes));
     if needs_new_places(&manifest) {
-        let installed = install(&request(name, located, manifest, Start::Image(image))?, observer)?;
-        outcome.places_written = true;
-        outcome.afterwards = installed.places.into_iter().filter_map(|place| place.afterwards).collect();
+        place_again(&request(name, located, manifest, Start::Image(image))?, &mut outcome, observer)?;
         return Ok(outcome);
     }
-    let packages = told(of_files(&read.files()), observer);
+    let sources = index_sources(&installation, &manifest)?;
+    let mut files = read.files();
+    files.extend(sources.iter().map(PathBuf::as_path));
+    let packages = told(of_files(&files), observer);
     let version = env!("CARGO_PKG_VERSION");
     let manifest =
         update_image(&located.registry, name, read.record, packages.as_deref(), now(), version, &FileReplacer)?;
@@ -185,6 +262,11 @@ fn launching(manifest: &Manifest) -> Result<Launching, AppError> {
     Ok(Launching { waiting, input, show_output: false })
 }
 
+/// The same for a launch, where it was.
+fn options(manifest: &Manifest) -> Result<LaunchOptions, AppError> {
+    Ok(LaunchOptions { working_directory: working_directory(manifest), ..launching(manifest)?.options()? })
+}
+
 /// The directory of the recorded start; `None`, which is ours, if it is gone.
 fn working_directory(manifest: &Manifest) -> Option<PathBuf> {
     let directory = manifest.body.program.working_directory.path();
@@ -208,9 +290,11 @@ fn needs_new_places(manifest: &Manifest) -> bool {
 enum Start {
     Plan(Vec<u8>),
     Image(ImageToInstall),
+    /// The index alone.
+    Index,
 }
 
-/// The installation as it was asked for, with the new plan or image.
+/// The installation as it was asked for, with the new plan or image, and the index that it has now.
 fn request(name: &OsStr, located: &Located, manifest: Manifest, start: Start) -> Result<InstallRequest, AppError> {
     let program = command(&manifest);
     let body = manifest.body;
@@ -228,12 +312,18 @@ fn request(name: &OsStr, located: &Located, manifest: Manifest, start: Start) ->
     let (plan, image) = match start {
         Start::Plan(bytes) => (Some(PlanToInstall::Bytes(bytes)), None),
         Start::Image(image) => (None, Some(image)),
+        Start::Index => (None, None),
+    };
+    let index = match body.index {
+        Some(_) => Some(IndexToInstall::open(&located.registry.installation(name)?.index())?),
+        None => None,
     };
     Ok(InstallRequest {
         program,
         name: Some(name.to_owned()),
         plan,
         image,
+        index,
         launcher,
         places,
         also: Vec::new(),

@@ -25,6 +25,16 @@ use serde::Serialize;
 use super::recorder::{MakeCold, PlanRecorder, Planner, RecordedPlan, counted_are, notes_in_words};
 use crate::error::{AppError, HintExt};
 
+/// The working sets of a traced start, without what the recorder leaves out.
+fn working_sets_of(recorder: &PlanRecorder<'_>, trace: &Trace, started: SystemTime) -> TracedWorkingSets {
+    let mut sets = working_sets_inside(trace, TraceAge::Fresh(started), recorder.options.mounts.as_deref());
+    recorder.leave_out(&mut sets.cached);
+    if let Ok(exact) = &mut sets.exact {
+        recorder.leave_out(&mut exact.working_set);
+    }
+    sets
+}
+
 /// Traces a start and makes both plans. A program that cannot be traced is recorded without tracing.
 pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, AppError> {
     let (trace, started) = match traced(recorder) {
@@ -38,7 +48,7 @@ pub(super) fn record(recorder: &PlanRecorder<'_>) -> Result<RecordedPlan, AppErr
         Err(Refusal::Other(error)) => return Err(error),
     };
     let hot_start = recorder.hot_start()?;
-    let sets = working_sets_inside(&trace, TraceAge::Fresh(started), recorder.options.mounts.as_deref());
+    let sets = working_sets_of(recorder, &trace, started);
     Ok(planned(&trace, sets, &Planner { strategy: recorder.strategy, hot_start }))
 }
 
@@ -60,7 +70,7 @@ pub(super) fn record_both(recorder: &PlanRecorder<'_>) -> Result<BothPlans, AppE
         Err(Refusal::NotFollowed(reason)) => return Ok(BothPlans { cached, exact: Err(reason), trace: None }),
         Err(Refusal::Other(error)) => return Err(error),
     };
-    let sets = working_sets_inside(&trace, TraceAge::Fresh(started), recorder.options.mounts.as_deref());
+    let sets = working_sets_of(recorder, &trace, started);
     let hot_start = Some(cached.plan.summary.hot_start).filter(|start| !start.is_zero());
     let planner = Planner { strategy: recorder.strategy, hot_start };
     let exact = sets.exact.map_err(|reason| reason.to_string()).map(|exact| {
@@ -86,7 +96,7 @@ pub(crate) struct UsedPages {
 pub(super) fn used(recorder: &PlanRecorder<'_>) -> Result<UsedPages, AppError> {
     match traced(recorder) {
         Ok((trace, started)) => {
-            let sets = working_sets_inside(&trace, TraceAge::Fresh(started), recorder.options.mounts.as_deref());
+            let sets = working_sets_of(recorder, &trace, started);
             Ok(used_of(&trace, sets))
         }
         Err(Refusal::NotFollowed(reason)) => {

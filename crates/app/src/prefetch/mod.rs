@@ -106,7 +106,8 @@ impl RecordOptions {
             PlanSource::Start { command, launching, make_cold, exact } => {
                 let options = launching.options()?;
                 let make_cold = MakeCold::from(*make_cold);
-                let recorder = PlanRecorder { command, options: &options, strategy: self.strategy, make_cold };
+                let recorder =
+                    PlanRecorder { command, options: &options, strategy: self.strategy, make_cold, without: None };
                 record_as(&recorder, *exact)
             }
         }

@@ -1,6 +1,6 @@
 //! From one start to a plan: the pages it reads, the device's performance, and when to read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, anyhow};
@@ -29,6 +29,8 @@ pub struct PlanRecorder<'args> {
     pub strategy: Option<Strategy>,
     /// What is made cold before the recorded start.
     pub make_cold: MakeCold,
+    /// Files of this directory are left out: those of an index, which whoever starts the program with it reads.
+    pub without: Option<&'args Path>,
 }
 
 /// What is made cold before a recorded start.
@@ -132,8 +134,17 @@ impl PlanRecorder<'_> {
         self.record_once()
     }
 
+    /// Removes what is left out.
+    pub(super) fn leave_out(&self, set: &mut WorkingSet) {
+        if let Some(directory) = self.without {
+            set.files.retain(|file| !file.path.starts_with(directory));
+            set.names.retain(|name| !name.path.starts_with(directory));
+        }
+    }
+
     fn record_once(&self) -> Result<Recording, AppError> {
-        let recording = record_working_set(self.command, self.options)?;
+        let mut recording = record_working_set(self.command, self.options)?;
+        self.leave_out(&mut recording.working_set);
         let demanded = self.demand_readiness(&recording.launched);
         match recording.notes.privileged_files.first() {
             Some(first) if demanded.is_err() && !rustix::process::geteuid().is_root() => demanded.hint(|| {

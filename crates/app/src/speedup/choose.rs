@@ -12,8 +12,18 @@ pub(super) struct Tried {
     pub(super) fixes: Vec<usize>,
     /// Time with it divided by the time without, cold; `None` if it was not measured or always failed.
     pub(super) ratio: Option<f64>,
+    /// The same, hot; measured where a fix may pay there, and then of all that were measured with it.
+    pub(super) hot: Option<f64>,
     /// Whether the program was found to be the same.
     pub(super) proven: bool,
+}
+
+impl Tried {
+    /// By what it is compared: the ratio, or the geometric mean of both, so that cold and hot starts count alike.
+    fn score(&self) -> Option<f64> {
+        let cold = self.ratio?;
+        Some(self.hot.map_or(cold, |hot| (cold * hot).sqrt()))
+    }
 }
 
 /// A fix must save this share of the time, alone, to be tried together with others.
@@ -40,11 +50,13 @@ fn paying(alone: &[Tried], kinds: &[FixKind]) -> Vec<usize> {
     let mut paying: Vec<(usize, f64)> = Vec::new();
     for tried in alone.iter().filter(|tried| tried.proven) {
         let (&[fix], Some(ratio)) = (tried.fixes.as_slice(), tried.ratio) else { continue };
-        if ratio > 1.0 - LEAST_GAIN {
+        let kind = kinds.get(fix);
+        let hot = tried.hot.filter(|_| kind.is_some_and(|kind| kind.pays_hot()));
+        if ratio.min(hot.unwrap_or(ratio)) > 1.0 - LEAST_GAIN {
             continue;
         }
-        let excludes = |other: usize| match (kinds.get(other), kinds.get(fix)) {
-            (Some(other), Some(fix)) => other == fix || other.has_launcher() && fix.has_launcher(),
+        let excludes = |other: usize| match (kinds.get(other), kind) {
+            (Some(other), Some(kind)) => kind.excludes(*other),
             _ => false,
         };
         match paying.iter_mut().find(|(other, _)| excludes(*other)) {
@@ -61,7 +73,7 @@ fn paying(alone: &[Tried], kinds: &[FixKind]) -> Vec<usize> {
 /// The best of all that was measured, fixes alone and sets: the fastest, or one with fewer fixes that is nearly as fast. `None` if
 /// nothing is proven and measured.
 pub(super) fn best(tried: &[Tried]) -> Option<&Tried> {
-    let measured = || tried.iter().filter(|tried| tried.proven).filter_map(|tried| Some((tried, tried.ratio?)));
+    let measured = || tried.iter().filter(|tried| tried.proven).filter_map(|tried| Some((tried, tried.score()?)));
     let (_, fastest) = measured().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let near = measured().filter(|(_, ratio)| *ratio <= fastest * (1.0 + LEAST_LOSS));
     near.min_by(|(a, x), (b, y)| a.fixes.len().cmp(&b.fixes.len()).then(x.total_cmp(y))).map(|(tried, _)| tried)
@@ -74,7 +86,7 @@ mod tests {
     const KINDS: [FixKind; 4] = [FixKind::Bind, FixKind::Pack, FixKind::Prefetch, FixKind::Prefetch];
 
     fn tried(fixes: &[usize], ratio: f64) -> Tried {
-        Tried { fixes: fixes.to_vec(), ratio: Some(ratio), proven: true }
+        Tried { fixes: fixes.to_vec(), ratio: Some(ratio), hot: None, proven: true }
     }
 
     #[test]
@@ -90,6 +102,18 @@ mod tests {
         let kinds = [FixKind::Bind, FixKind::Image, FixKind::Prefetch];
         let alone = [tried(&[0], 0.9), tried(&[1], 0.3), tried(&[2], 0.5)];
         assert_eq!(sets_to_try(&alone, &kinds), [vec![0, 1]]);
+    }
+
+    #[test]
+    fn an_index_that_pays_in_hot_starts_alone_is_tried_with_a_plan_and_kept() {
+        let kinds = [FixKind::Index, FixKind::Prefetch];
+        let with_hot = |fixes: &[usize], ratio, hot| Tried { hot: Some(hot), ..tried(fixes, ratio) };
+        let alone = [with_hot(&[0], 1.0, 0.5), with_hot(&[1], 0.3, 1.0)];
+        assert_eq!(sets_to_try(&alone, &kinds), [vec![0, 1]]);
+        let together = [with_hot(&[1], 0.3, 1.0), with_hot(&[0, 1], 0.31, 0.5)];
+        assert_eq!(best(&together).unwrap().fixes, [0, 1]);
+        // A plan saves reading only.
+        assert!(sets_to_try(&[with_hot(&[0], 0.9, 0.9), with_hot(&[1], 1.0, 0.9)], &kinds).is_empty());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::fix::{Fix, Prospect};
-use super::prefetch_fix::{Pages, recorded_inside};
+use super::prefetch_fix::recorded_inside;
 use super::setup::Setup;
 use super::subject::Subject;
 use crate::error::AppError;
@@ -56,11 +56,11 @@ impl Fix for ImageFix<'_> {
     }
 
     fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError> {
-        if setup.overlays().is_empty() {
+        if setup.overlays().is_empty() && setup.index().is_none() {
             return setup.start_from_image(&self.recorded(subject).working_set, subject, self.beside);
         }
-        let recorded = recorded_inside(Pages::Used, setup, subject)?;
-        setup.start_from_image(&recorded.working_set, subject, self.beside)
+        let used = recorded_inside(setup, subject, |recorder| recorder.used())?;
+        setup.start_from_image(&used.working_set, subject, self.beside)
     }
 }
 

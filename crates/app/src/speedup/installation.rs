@@ -9,8 +9,15 @@ use super::sameness::{Start, compare};
 use super::story::Story;
 use crate::error::{AppError, HintExt};
 use crate::fix_kind::FixKind;
+use crate::index::check;
 use crate::install::{InstallOutcome, InstallRequest, install, refresh, uninstall};
 use crate::observer::Observer;
+
+/// Whether nothing of the index has changed since it was made.
+fn is_fresh(outcome: &InstallOutcome) -> bool {
+    let index = outcome.index.as_ref().map(|index| check(index.directory.path()));
+    index.is_none_or(|checked| checked.is_ok_and(|checked| checked.fresh))
+}
 
 /// Starts that are compared with the plain ones after an installation.
 const STARTS: usize = 2;
@@ -42,7 +49,7 @@ impl Baseline {
 /// Installs the best fixes of a story: replaces the files that they change, and then records the plan or makes the image anew, as the files lie
 /// elsewhere now. At last the program is started from where it was installed; if it does not do what it did, the installation is undone.
 ///
-/// `request` has the plan if prefetching is among the fixes; the image of the trial and the files to be replaced are filled in here.
+/// `request` has the plan if prefetching is among the fixes; the image and the index of the trial and the files to be replaced are filled in here.
 ///
 /// # Errors
 /// If something cannot be installed, or the program behaves differently. Then nothing is installed.
@@ -55,9 +62,11 @@ pub fn install_best(
     let Some(step) = story.fixes.first() else { return Err(AppError::new("there is no fix to install")) };
     request.changes.clone_from(&step.changes);
     request.image.clone_from(&story.image);
+    request.index.clone_from(&story.index);
     if !step.kinds.contains(&FixKind::Prefetch) {
         request.plan = None;
-        if request.image.is_none() && request.places.iter().chain(&request.also).any(PlaceChoice::needs_plan) {
+        let has_start = request.image.is_some() || request.index.is_some();
+        if !has_start && request.places.iter().chain(&request.also).any(PlaceChoice::needs_plan) {
             observer.note("no plan is installed, as none pays here: the changed files serve every start");
         }
     }
@@ -74,7 +83,10 @@ pub fn install_best(
             AppError::hinted(error, format!("it could not be undone ({left}): see `coldstart installed`"))
         }
     };
-    if (request.plan.is_some() || request.image.is_some()) && !step.changes.is_empty() {
+    let has_index = request.index.is_some();
+    let is_recorded = request.plan.is_some() || request.image.is_some() || has_index;
+    // The plan of the trial may lie in a directory of modules, and changed files do.
+    if is_recorded && !step.changes.is_empty() || has_index && !is_fresh(&outcome) {
         let refreshed = refresh(outcome.name.word(), only_user, observer).map_err(undo)?;
         outcome.notes.extend(refreshed.notes);
     }

@@ -5,9 +5,11 @@
 
 mod bind_fix;
 mod choose;
+mod commands;
 pub mod copies;
 mod fix;
 mod image_fix;
+mod index_fix;
 mod installation;
 mod launcher;
 mod limit;
@@ -21,14 +23,14 @@ mod subject;
 mod traces;
 mod trials;
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use coldstart_install::Directories;
-use coldstart_launch::{CommandLine, Input, LaunchOptions, Readiness};
+use coldstart_install::place::StartWith;
+use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::{EarlyEnd, MeasurePlan, Observer as RunObserver, StartState};
 use coldstart_output::OutputTarget;
 use coldstart_prefetch::Strategy;
@@ -37,7 +39,7 @@ use coldstart_sys::private_mounts::{Method, possible};
 use coldstart_view::numbers::bytes;
 
 use crate::error::{AppError, HintExt};
-use crate::install::{Guard, ImageToInstall};
+use crate::install::{Guard, ImageToInstall, IndexToInstall};
 use crate::measure::coldest_state;
 use crate::observer::Observer;
 use crate::prefetch::{RecordedPlan, write_plan};
@@ -46,7 +48,7 @@ pub use crate::fix_kind::{FileChange, FixKind};
 pub use fix::Prospect;
 pub use installation::{Baseline, install_best};
 pub use launcher::Launcher;
-pub(crate) use launcher::ourselves;
+pub(crate) use launcher::{LaunchWith, ourselves};
 pub use limit::LimitedBy;
 pub use story::{Cost, Step, Story, Traces, Trial};
 pub use traces::TracePlaces;
@@ -55,13 +57,14 @@ use bind_fix::BindFix;
 use copies::{free_space, unchanged_copies};
 use fix::Fix;
 use image_fix::ImageFix;
+use index_fix::IndexFix;
 use pack_fix::PackFix;
 use prefetch_fix::{Pages, PrefetchFix};
 use proof::Prover;
 use setup::Setup;
 use story::LimitFacts;
 use subject::Subject;
-use trials::{Applied, Trials};
+use trials::{Applied, COLD_AND_HOT, Trials};
 
 /// The schema of a [`Story`] as JSON.
 pub const SCHEMA: &str = "coldstart.speedup/2";
@@ -106,6 +109,7 @@ fn fixes<'a>(options: &'a SpeedupOptions) -> Vec<Box<dyn Fix + 'a>> {
     let all: Vec<Box<dyn Fix + 'a>> = vec![
         Box::new(BindFix::default()),
         Box::new(PackFix::default()),
+        Box::new(IndexFix::new(beside)),
         Box::new(ImageFix { beside }),
         Box::new(PrefetchFix { pages: Pages::Cached, beside }),
         Box::new(PrefetchFix { pages: Pages::Used, beside }),
@@ -175,7 +179,7 @@ pub fn speedup(
     if let Some(best) = &mut best {
         candidates.push(best.setup.candidate(format!("with {}", trials.name(&best.fixes)), &subject)?);
     }
-    trials.tell(options.runs, candidates.len(), ", cold and hot");
+    trials.tell(options.runs, candidates.len(), COLD_AND_HOT);
     let mut last = MeasurePlan::new(candidates, vec![cold, StartState::Hot]);
     // Without a fix there is nothing to compare with.
     last.runs = if best.is_some() { options.runs } else { options.runs.min(LEAST_ROUNDS) };
@@ -206,8 +210,11 @@ pub fn speedup(
     // Open, it outlives the trial's directory.
     let image = best.as_ref().and_then(|best| best.setup.image_file()).filter(|_| options.install_for.is_some());
     let image = image.map(|path| ImageToInstall::open(path, &[])).transpose()?;
+    let index = best.as_ref().and_then(|best| best.setup.index()).filter(|_| options.install_for.is_some());
+    let index = index.map(|index| IndexToInstall::open(index.in_use.directory())).transpose()?;
     Ok(Story {
         image,
+        index,
         cold,
         prospects,
         before_is_copied: !plain.overlays().is_empty(),
@@ -328,15 +335,26 @@ fn step(
     if let Some(image) = setup.image() {
         (cost.image_bytes, cost.memory_bytes) = (image.bytes, image.read_bytes.saturating_mul(2));
     }
-    let command = match setup.overlays().is_empty() && setup.plan().is_some() {
-        true => {
-            let plan = std::path::absolute(options.plan.path()).context("cannot determine the current directory")?;
-            options.launcher.command(options.launcher.name.as_ref(), &plan, &options.program).to_string()
+    if let Some(index) = setup.index() {
+        cost.index_bytes = index.bytes;
+    }
+    let plan = setup.plan().map(|_| std::path::absolute(options.plan.path())).transpose();
+    let plan = plan.context("cannot determine the current directory")?;
+    let command = match (setup.index(), &plan) {
+        _ if !setup.overlays().is_empty() => commands::installing(options),
+        (Some(_), _) => commands::with_index(options, plan.as_deref(), setup.image().is_some()),
+        (None, Some(plan)) => {
+            let with = LaunchWith { index: None, start: Some((StartWith::Plan, plan)) };
+            options.launcher.command(options.launcher.name.as_ref(), &with, &options.program).to_string()
         }
-        false if setup.overlays().is_empty() && setup.image().is_some() => making_image(options),
-        false => installing(options),
+        (None, None) if setup.image().is_some() => commands::making_image(options),
+        (None, None) => commands::installing(options),
     };
-    let predicted = setup.plan().map(|recorded| recorded.plan.summary.predicted_start.as_secs_f64());
+    let of_one = match best.fixes.as_slice() {
+        &[fix] => trials.prospects.get(fix).and_then(|prospect| prospect.predicted),
+        _ => None,
+    };
+    let predicted = setup.plan().map(|recorded| recorded.plan.summary.predicted_start.as_secs_f64()).or(of_one);
     Ok(Step {
         fix: trials.name(&best.fixes),
         kinds,
@@ -349,36 +367,6 @@ fn step(
         cost,
         changes: setup.changes(),
     })
-}
-
-/// The commands that make an image for good, and start the program from it.
-fn making_image(options: &SpeedupOptions) -> String {
-    let program = &options.program;
-    let mut image = Path::new(&program.program).file_name().map(OsString::from).unwrap_or_default();
-    image.push(".erofs");
-    let with = |words: &[&str]| {
-        let words = words.iter().map(OsString::from).chain([image.clone(), "--".into(), program.program.clone()]);
-        let arguments = words.chain(program.arguments.iter().cloned()).collect();
-        CommandLine { program: "coldstart".into(), arguments }.to_string()
-    };
-    format!("{} && {}", with(&["image", "make", "-o"]), with(&["image", "run"]))
-}
-
-/// The command that makes the changes of a trial for good: measured again, for what may not be replaced is left out then.
-fn installing(options: &SpeedupOptions) -> String {
-    let mut words: Vec<OsString> = vec!["speedup".into(), "--install".into()];
-    if !matches!(options.launch.readiness, Readiness::Exit) {
-        words.extend(["--ready".into(), options.launch.readiness.to_string().into()]);
-    }
-    if let Input::File(input) = &options.launch.input {
-        words.extend(["--input".into(), input.into()]);
-    }
-    if let Some(check) = &options.check {
-        words.extend(["--check".into(), check.into()]);
-    }
-    words.extend(["--".into(), options.program.program.clone()]);
-    words.extend(options.program.arguments.iter().cloned());
-    CommandLine { program: "coldstart".into(), arguments: words }.to_string()
 }
 
 /// The size of a file in bytes; 0 without one.

@@ -7,7 +7,7 @@ use super::setup::Setup;
 use super::subject::Subject;
 use crate::error::AppError;
 use crate::fix_kind::FixKind;
-use crate::prefetch::{BothPlans, PlanRecorder, RecordedPlan};
+use crate::prefetch::{BothPlans, MakeCold, PlanRecorder, RecordedPlan};
 use crate::text::size;
 
 /// Which pages the plan reads.
@@ -65,10 +65,16 @@ impl Fix for PrefetchFix<'_> {
     }
 
     fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError> {
-        let recorded = if setup.overlays().is_empty() {
+        let recorded = if setup.overlays().is_empty() && setup.index().is_none() {
             self.recorded(subject).map_err(|reason| anyhow::anyhow!("{reason}"))?.clone()
         } else {
-            recorded_inside(self.pages, setup, subject)?
+            recorded_inside(setup, subject, |recorder| match self.pages {
+                Pages::Cached => recorder.record(),
+                Pages::Used => {
+                    let BothPlans { cached, exact, .. } = recorder.record_both()?;
+                    Ok(exact.unwrap_or(cached))
+                }
+            })?
         };
         setup.replay(recorded, subject, self.beside)
     }
@@ -78,23 +84,17 @@ impl Fix for PrefetchFix<'_> {
 ///
 /// # Errors
 /// If the program cannot be started with them.
-pub(super) fn recorded_inside(
-    pages: Pages,
+pub(super) fn recorded_inside<T>(
     setup: &mut Setup,
     subject: &Subject<'_>,
-) -> Result<RecordedPlan, AppError> {
-    let options = setup.launch_options(subject.launch)?;
-    let recorder = PlanRecorder {
+    record: impl FnOnce(&PlanRecorder<'_>) -> Result<T, AppError>,
+) -> Result<T, AppError> {
+    let options = setup.recording_options(subject.launch)?;
+    record(&PlanRecorder {
         command: subject.program,
         options: &options,
         strategy: subject.strategy,
-        make_cold: crate::prefetch::MakeCold::Everything,
-    };
-    match pages {
-        Pages::Cached => recorder.record(),
-        Pages::Used => {
-            let BothPlans { cached, exact, .. } = recorder.record_both()?;
-            Ok(exact.unwrap_or(cached))
-        }
-    }
+        make_cold: MakeCold::Everything,
+        without: setup.index().map(|index| index.in_use.directory()),
+    })
 }

@@ -14,6 +14,7 @@ use coldstart_profile::plan::PlanView;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::index_fix::TrialIndex;
 use super::sameness::{Checked, Sameness, Start, compare};
 use super::setup::Setup;
 use super::subject::Subject;
@@ -62,6 +63,7 @@ impl<'a> Prover<'a> {
     pub(super) fn prove(&self, setup: &mut Setup) -> Result<Proof, AppError> {
         let mut findings = plan_findings(setup)?;
         findings.extend(copies_finding(setup));
+        findings.extend(setup.index().map(TrialIndex::finding));
         let mut unchecked: Vec<String> = Vec::new();
         unchecked.extend(setup.cautions.iter().map(|caution| format!("differs by design: {caution}")));
         let options = setup.launch_options(self.subject.launch)?;

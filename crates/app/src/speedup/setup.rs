@@ -6,12 +6,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::Context;
+use coldstart_install::place::StartWith;
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_measure::Candidate;
 use coldstart_profile::{WorkingSet, printable};
 use coldstart_sys::private_mounts::{Overlay, PrivateMounts};
 
 use super::copies::TrialDirectory;
+use super::index_fix::TrialIndex;
+use super::launcher::LaunchWith;
 use super::subject::Subject;
 use crate::error::AppError;
 use crate::fix_kind::{FileChange, FixKind};
@@ -28,6 +31,7 @@ pub(super) struct Setup {
     overlays: Vec<Overlay>,
     plan: Option<TrialPlan>,
     image: Option<TrialImage>,
+    index: Option<Rc<TrialIndex>>,
     /// The program, if a bound copy lies over it.
     pub(super) bound: Option<PathBuf>,
     /// The files with packed copies over them.
@@ -134,6 +138,25 @@ impl Setup {
         Ok(LaunchOptions { mounts: self.mounts.clone(), ..base.clone() })
     }
 
+    /// How the program is started while it is recorded: with the index, without a launcher.
+    ///
+    /// # Errors
+    /// If the view cannot be made.
+    pub(super) fn recording_options(&mut self, base: &LaunchOptions) -> Result<LaunchOptions, AppError> {
+        let options = self.launch_options(base)?;
+        Ok(self.index.as_ref().map_or_else(|| options.clone(), |index| index.in_use.added_to(&options)))
+    }
+
+    /// Has the program started with an index. What other fixes record is recorded with it in use.
+    pub(super) fn start_with_index(&mut self, index: Rc<TrialIndex>) {
+        self.index = Some(index);
+    }
+
+    /// The index that the program is started with.
+    pub(super) fn index(&self) -> Option<&TrialIndex> {
+        self.index.as_deref()
+    }
+
     /// Has a plan replayed at each start. The plan and a copy of the launcher lie on the file system of `beside`.
     ///
     /// # Errors
@@ -177,10 +200,12 @@ impl Setup {
             .fold(0u64, |sum, found| sum.saturating_add(found.len()));
         let directory = TrialDirectory::beside(beside, room, &[beside.to_owned()])?;
         let (file, launcher) = (directory.path().join("image"), directory.path().join(&subject.launcher.name));
-        let (program, launch, interrupt) = (subject.program, subject.launch, &subject.interrupt);
-        let make = || image_of_start(set, program, launch, &file, interrupt);
+        let mut launch = self.recording_options(subject.launch)?;
+        let mounts = launch.mounts.take();
+        let (program, interrupt) = (subject.program, &subject.interrupt);
+        let make = || image_of_start(set, program, &launch, &file, interrupt);
         // Inside, the changed files are what the image is made of, and what it lies over.
-        let made = match self.launch_options(launch)?.mounts {
+        let made = match mounts {
             Some(mounts) => mounts.inside(make)??,
             None => make()?,
         };
@@ -216,11 +241,15 @@ impl Setup {
 
     /// The command to start.
     pub(super) fn command(&self, subject: &Subject<'_>) -> CommandLine {
-        if let Some(image) = &self.image {
-            return subject.launcher.command_with_image(&image.launcher, &image.file, subject.program);
-        }
-        match &self.plan {
-            Some(plan) => subject.launcher.command(&plan.launcher, &plan.file, subject.program),
+        let image = self.image.as_ref().map(|image| (&image.launcher, (StartWith::Image, image.file.as_path())));
+        let plan = self.plan.as_ref().map(|plan| (&plan.launcher, (StartWith::Plan, plan.file.as_path())));
+        let start = image.or(plan);
+        let index = self.index.as_ref();
+        let launcher = start.map(|(launcher, _)| launcher).or(index.map(|index| &index.launcher));
+        let with =
+            LaunchWith { index: index.map(|index| index.in_use.directory()), start: start.map(|(_, file)| file) };
+        match launcher {
+            Some(launcher) => subject.launcher.command(launcher, &with, subject.program),
             None => subject.program.clone(),
         }
     }

@@ -12,7 +12,7 @@ use super::fix::Prospect;
 use super::installation::Baseline;
 use super::limit::{LimitedBy, limit, limited_by, medians};
 use crate::fix_kind::{FileChange, FixKind};
-use crate::install::ImageToInstall;
+use crate::install::{ImageToInstall, IndexToInstall};
 
 /// The result of `speedup`.
 #[derive(Clone, Debug, Serialize)]
@@ -20,6 +20,9 @@ pub struct Story {
     /// The image of the best set, if that is to be installed.
     #[serde(skip)]
     pub(super) image: Option<ImageToInstall>,
+    /// The index of the best set, likewise.
+    #[serde(skip)]
+    pub(super) index: Option<IndexToInstall>,
     /// The state used as cold.
     pub cold: StartState,
     /// Every fix that was asked for: what it would do, or why it does not fit.
@@ -85,6 +88,12 @@ pub struct Trial {
     pub median: Option<f64>,
     /// Against the plain start in the same rounds; `None` if it was not measured.
     pub comparison: Option<Comparison>,
+    /// Median hot start, in seconds; `None` if hot starts were not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hot_median: Option<f64>,
+    /// Against the plain start in the same rounds, hot; `None` likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hot_comparison: Option<Comparison>,
     /// Whether the program is the same with it.
     pub proven: bool,
     /// Why it is not proven, or was not measured: a clause.
@@ -107,7 +116,7 @@ pub struct Step {
     pub findings: Vec<String>,
     /// What could not be checked, because the program itself varies.
     pub unchecked: Vec<String>,
-    /// The command to start the program with from now on; for fixes that change files, the command that installs them.
+    /// The command to start the program with from now on; for indexes and fixes that change files, the command that installs them.
     pub command: String,
     /// What limits the start with them.
     pub limited_by: Option<LimitedBy>,
@@ -126,6 +135,8 @@ pub struct Cost {
     pub memory_bytes: u64,
     /// Size of the image on the disk.
     pub image_bytes: u64,
+    /// Size of the index on the disk.
+    pub index_bytes: u64,
     /// Number of changed files.
     pub changed_files: u64,
     /// Bytes by which changed files are smaller.
@@ -159,11 +170,18 @@ impl Cost {
 }
 
 impl Story {
-    /// Whether the best fixes are proven and make the cold start faster.
+    /// Whether the best fixes are proven and make the start faster.
     pub fn succeeded(&self) -> bool {
-        self.fixes.iter().enumerate().any(|(number, fix)| {
-            fix.proven && self.comparison(number + 1, self.cold).is_some_and(|found| found.verdict == Verdict::Faster)
-        })
+        self.fixes.iter().enumerate().any(|(number, fix)| fix.proven && self.is_faster(number + 1, fix))
+    }
+
+    /// Whether a command, with these fixes, starts faster: cold, or hot and not slower cold, if a fix is among them that pays there.
+    pub fn is_faster(&self, command: usize, fix: &Step) -> bool {
+        let verdict = |state| self.comparison(command, state).map(|found| found.verdict);
+        let cold = verdict(self.cold);
+        let may_be_hot = fix.kinds.iter().any(|kind| kind.pays_hot());
+        let is_hot = may_be_hot && cold != Some(Verdict::Slower) && verdict(StartState::Hot) == Some(Verdict::Faster);
+        cold == Some(Verdict::Faster) || is_hot
     }
 
     /// A command against the plain start, in a state.

@@ -69,6 +69,7 @@ impl<'args> Subject<'args> {
             options: launch,
             strategy,
             make_cold: crate::prefetch::MakeCold::Everything,
+            without: None,
         };
         let BothPlans { cached, exact, trace } = recorder.record_both()?;
         Ok(Self {

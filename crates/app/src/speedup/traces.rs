@@ -109,6 +109,7 @@ fn trace(subject: &Subject<'_>, setup: &mut Setup) -> Result<Trace, Refusal> {
         options: &options,
         strategy: subject.strategy,
         make_cold: crate::prefetch::MakeCold::Everything,
+        without: None,
     }
     .trace()
 }

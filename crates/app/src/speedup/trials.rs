@@ -28,6 +28,8 @@ const SHARE_SETS: f64 = 0.4;
 const PRECISION: f64 = 0.03;
 /// What a run takes besides the start: making the caches cold, looking at them, ending the program.
 const BESIDES: Duration = Duration::from_millis(800);
+/// Said of measurements in both states.
+pub(super) const COLD_AND_HOT: &str = ", cold and hot";
 /// Why a trial was not begun, or not measured.
 const NO_TIME: &str = "no time was left for it (see --budget)";
 
@@ -158,7 +160,16 @@ impl Trials<'_> {
 
     fn refused(&self, set: &[usize], reason: String) -> Trial {
         let (name, kinds) = (self.name(set), self.kinds(set));
-        Trial { name, kinds, median: None, comparison: None, proven: false, refused: Some(reason) }
+        Trial {
+            name,
+            kinds,
+            median: None,
+            comparison: None,
+            hot_median: None,
+            hot_comparison: None,
+            proven: false,
+            refused: Some(reason),
+        }
     }
 
     /// Whether the time is enough for something, in seconds, and for the last measurement after it.
@@ -175,7 +186,15 @@ impl Trials<'_> {
 
     /// Seconds for the fewest rounds of a trial, and for learning the files of each command.
     fn measuring(&self, commands: usize) -> f64 {
-        f64::from(LEAST_ROUNDS_OF_TRIAL + 1) * commands as f64 * self.cold_run()
+        let hot = if self.states().contains(&StartState::Hot) { self.hot_run() } else { 0.0 };
+        f64::from(LEAST_ROUNDS_OF_TRIAL + 1) * commands as f64 * (self.cold_run() + hot)
+    }
+
+    /// The states in which trials are measured.
+    fn states(&self) -> Vec<StartState> {
+        let pays_hot = |prospect: &Prospect| prospect.applies && prospect.kind.pays_hot();
+        let hot = self.prospects.iter().any(pays_hot).then_some(StartState::Hot);
+        [self.cold].into_iter().chain(hot).collect()
     }
 
     /// Seconds of a cold run. It takes as long to end as a hot one.
@@ -201,7 +220,7 @@ impl Trials<'_> {
         Ok(setup)
     }
 
-    /// Measures sets against the plain start, cold.
+    /// Measures sets against the plain start: cold, and hot where a fix may pay there.
     fn measured(
         &self,
         applied: &mut [Applied],
@@ -215,8 +234,9 @@ impl Trials<'_> {
             candidates.push(applied.setup.candidate(self.name(&applied.fixes), self.subject)?);
         }
         let rounds = ROUNDS.min(self.options.runs);
-        self.tell(rounds, candidates.len(), "");
-        let mut plan = MeasurePlan::new(candidates, vec![self.cold]);
+        let states = self.states();
+        self.tell(rounds, candidates.len(), if states.len() > 1 { COLD_AND_HOT } else { "" });
+        let mut plan = MeasurePlan::new(candidates, states);
         plan.runs = rounds;
         let left = self.deadline.saturating_duration_since(Instant::now());
         plan.early_end = Some(EarlyEnd {
@@ -230,18 +250,29 @@ impl Trials<'_> {
             // An upgrade takes the copy away with the file that it lay over.
             let lost = applied.setup.mounts().and_then(|mounts| mounts.uncovered().into_iter().next());
             let proven = applied.proof.holds && lost.is_none();
-            let comparison = measurement.comparisons.iter().find(|found| found.command == number).cloned();
-            let of_command = |summary: &&Summary| summary.command == number;
+            let compared = |state| {
+                let found =
+                    measurement.comparisons.iter().find(|found| found.command == number && found.state == state);
+                found.cloned()
+            };
+            let median = |state| {
+                let of_command = |summary: &&Summary| summary.command == number && summary.state == state;
+                measurement.summaries.iter().find(of_command).and_then(|found| found.median)
+            };
+            let (comparison, hot_comparison) = (compared(self.cold), compared(StartState::Hot));
             tried.push(Tried {
                 fixes: applied.fixes.clone(),
                 ratio: comparison.as_ref().and_then(|found| found.ratio),
+                hot: hot_comparison.as_ref().and_then(|found| found.ratio),
                 proven,
             });
             outcome.trials.push(Trial {
                 name: self.name(&applied.fixes),
                 kinds: self.kinds(&applied.fixes),
-                median: measurement.summaries.iter().find(of_command).and_then(|found| found.median),
+                median: median(self.cold),
                 comparison,
+                hot_median: median(StartState::Hot),
+                hot_comparison,
                 proven,
                 refused: lost.map(|file| format!("`{}` was replaced during the trial", printable(&file))),
             });

@@ -130,6 +130,10 @@ pub(crate) struct InstallImageArgs {
     #[command(flatten)]
     pub(crate) installing: InstallArgs,
 
+    /// Index of modules to install with it, of `coldstart index make`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) index: Option<PathBuf>,
+
     /// File or directory to leave out when the image is made again; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) exclude: Vec<PathBuf>,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::installing::InstallArgs;
 use super::launching::{ProgramArgs, WaitingArgs};
 
 #[derive(Debug, Args)]
@@ -18,6 +19,9 @@ pub(crate) enum IndexAction {
     /// Record where a program's interpreter finds its modules, and prove that it finds the same with the index
     #[command(after_help = MAKE_HELP)]
     Make(MakeArgs),
+    /// Have a program start with an index where people start it, until that is undone
+    #[command(after_help = INSTALL_HELP)]
+    Install(Box<InstallIndexArgs>),
     /// Become a program that uses an index
     #[command(after_help = RUN_HELP)]
     Run(RunArgs),
@@ -48,6 +52,30 @@ pub(crate) struct MakeArgs {
     /// Regular file as the program's standard input, read from its beginning at each start [default: empty]
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallIndexArgs {
+    /// The index
+    #[arg(value_name = "DIR")]
+    pub(crate) index: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) installing: InstallArgs,
+
+    #[command(flatten)]
+    pub(crate) waiting: WaitingArgs,
+
+    /// Regular file as the program's standard input when the index is made again [default: empty]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
@@ -126,6 +154,21 @@ one was made.
 Examples:
   coldstart index make -o app.index -- python3 app.py
   coldstart index make -o app.index --ready port:8080 -- ./server";
+
+const INSTALL_HELP: &str = "\
+The index is copied to the installation's directory, and the places start `coldstart-run --index DIR -- PROGRAM`. As root it is for all users; then all files of the index must \
+be root's. The program starts without the index if that is gone, and what has changed since is searched as without. `coldstart installed` says how it is, makes the index \
+again (--refresh) and undoes all of it (--uninstall).
+
+A plan or an image that was recorded with the index in use is installed together with it: `coldstart prefetch install --index DIR`, `coldstart image install --index DIR`.
+
+Exit codes: 0 installed; 2 something broke, and nothing was installed.
+
+Examples:
+  coldstart index make -o app.index -- ./app.py
+  coldstart index install app.index -- ./app.py
+  coldstart prefetch record -o app.prefetch -- coldstart index run app.index -- ./app.py
+  coldstart prefetch install --index app.index app.prefetch -- ./app.py";
 
 const RUN_HELP: &str = "\
 What the interpreter will check is asked in parallel first, which fills the kernel's caches from network disks. An error in the index costs \

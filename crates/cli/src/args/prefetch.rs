@@ -105,6 +105,10 @@ pub(crate) struct InstallPlanArgs {
     #[command(flatten)]
     pub(crate) installing: InstallArgs,
 
+    /// Index of modules to install with it, of `coldstart index make`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) index: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) planning: PlanningArgs,
 

@@ -89,6 +89,8 @@ pub(crate) enum FixChoice {
     Bind,
     /// Pack the relative relocations of the program and its libraries
     Pack,
+    /// Have the interpreter find its modules at the first try (Python, Perl, Guile, Ruby, Node)
+    Index,
     /// Start the program from an image whose blocks lie in the order of its start (as root)
     Image,
     /// Replay a recorded plan of reads: of the pages that a start caches, or that it uses, as measured to be faster
@@ -100,6 +102,7 @@ impl From<FixChoice> for FixKind {
         match choice {
             FixChoice::Bind => Self::Bind,
             FixChoice::Pack => Self::Pack,
+            FixChoice::Index => Self::Index,
             FixChoice::Image => Self::Image,
             FixChoice::Prefetch => Self::Prefetch,
         }

@@ -1,13 +1,17 @@
-//! Installing a plan or an image, for every verb that does.
+//! Installing a plan, an image or an index, for every verb that does.
 
-use coldstart_app::install::{ImageToInstall, InstallOutcome, InstallRequest, PlanToInstall, parse_places, places_for};
+use std::path::Path;
+
+use coldstart_app::install::{
+    ImageToInstall, IndexToInstall, InstallOutcome, InstallRequest, PlanToInstall, parse_places, places_for,
+};
 use coldstart_app::launching::Waiting;
-use coldstart_app::speedup::Launcher;
+use coldstart_app::speedup::{FixKind, Launcher};
 use coldstart_install::{FixInUse, RecordingFacts, Stored};
 use coldstart_launch::CommandLine;
 
 use crate::args::installing::InstallArgs;
-use crate::commands::installed::cost;
+use crate::commands::installed::{cost, cost_of_index};
 use crate::error::CliError;
 use crate::output::path::printable;
 use crate::output::text::{counted, list};
@@ -15,7 +19,7 @@ use crate::output::text::{counted, list};
 /// What is needed to record a plan again.
 pub(crate) fn recording(
     waiting: &Waiting,
-    input: Option<&std::path::Path>,
+    input: Option<&Path>,
     strategy: Option<&str>,
     exact: bool,
 ) -> Result<RecordingFacts, CliError> {
@@ -31,30 +35,50 @@ pub(crate) fn recording(
 }
 
 /// What the launcher is given.
-pub(crate) enum StartFile {
-    /// A plan.
-    Plan(PlanToInstall),
-    /// An image.
-    Image(ImageToInstall),
+#[derive(Default)]
+pub(crate) struct StartFiles {
+    /// The plan.
+    pub(crate) plan: Option<PlanToInstall>,
+    /// The image, instead of a plan.
+    pub(crate) image: Option<ImageToInstall>,
+    /// The index, alone or with one of them.
+    pub(crate) index: Option<IndexToInstall>,
+}
+
+impl StartFiles {
+    /// As fixes in use, not measured.
+    pub(crate) fn fixes(&self) -> Vec<FixInUse> {
+        let fixes = [
+            self.index.as_ref().map(|_| FixKind::Index),
+            self.image.as_ref().map(|_| FixKind::Image),
+            self.plan.as_ref().map(|_| FixKind::Prefetch),
+        ];
+        let in_use =
+            |kind: FixKind| FixInUse { fix: kind.name().to_owned(), before_seconds: None, after_seconds: None };
+        fixes.into_iter().flatten().map(in_use).collect()
+    }
+}
+
+/// The index of this name, if one is named.
+pub(crate) fn opened(index: Option<&Path>) -> Result<Option<IndexToInstall>, CliError> {
+    index.map(IndexToInstall::open).transpose()
 }
 
 /// What is to be installed, as the arguments say.
 pub(crate) fn request(
     args: &InstallArgs,
     program: CommandLine,
-    start: StartFile,
+    files: StartFiles,
     recording: RecordingFacts,
     fixes: Vec<FixInUse>,
 ) -> Result<InstallRequest, CliError> {
-    let (plan, image) = match start {
-        StartFile::Plan(plan) => (Some(plan), None),
-        StartFile::Image(image) => (None, Some(image)),
-    };
+    let StartFiles { plan, image, index } = files;
     Ok(InstallRequest {
         program,
         name: args.name.clone(),
         plan,
         image,
+        index,
         launcher: Launcher::installed()?,
         places: parse_places(&args.places)?,
         also: parse_places(&args.also())?,
@@ -75,6 +99,9 @@ pub(crate) fn in_words(outcome: &InstallOutcome) -> String {
     if let Some(image) = &outcome.image {
         text.push_str(&list("image", &cost(image)));
     }
+    if let Some(index) = &outcome.index {
+        text.push_str(&list("index", &cost_of_index(index)));
+    }
     if let Some(first) = outcome.replaced_files.first() {
         let first = printable(first.path());
         text.push_str(&list(
@@ -93,7 +120,7 @@ pub(crate) fn in_words(outcome: &InstallOutcome) -> String {
     text.push_str(&list("undo", &format!("`{undo}{user} --uninstall`")));
     for place in &outcome.places {
         if let Some(command) = &place.afterwards {
-            text.push_str(&format!("run now: {}\n", printable(std::path::Path::new(command))));
+            text.push_str(&format!("run now: {}\n", printable(Path::new(command))));
         }
     }
     text

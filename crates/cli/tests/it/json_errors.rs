@@ -19,6 +19,7 @@ const VERBS: &[(&str, &[&str])] = &[
     ("image verify", &["/no/such"]),
     ("index check", &["/no/such"]),
     ("index env", &["/no/such"]),
+    ("index install", &["/no/such", "--", "true"]),
     ("index make", &["-o", "/no/such/index", "--", "true"]),
     ("index show", &["/no/such"]),
     ("inspect", &["/no/such"]),

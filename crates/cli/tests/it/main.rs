@@ -41,6 +41,7 @@ mod report_page;
 mod resolve;
 mod speedup;
 mod speedup_hard;
+mod speedup_index;
 mod speedup_install;
 mod trace_record;
 mod trace_show;

@@ -28,8 +28,12 @@ impl Place for Login {
 
     fn plan(&self, subject: &Subject<'_>) -> Result<PlannedPlace, InstallError> {
         let directories = subject.directories;
-        if subject.start_with == StartWith::Image {
-            let reason = "a start from an image reads it itself, so that nothing is read after login";
+        let reason = match subject.start_with {
+            StartWith::Plan => None,
+            StartWith::Image => Some("a start from an image reads it itself, so that nothing is read after login"),
+            StartWith::Index => Some("a start with an index reads it itself, so that nothing is read after login"),
+        };
+        if let Some(reason) = reason {
             let hint = "leave the place out, or install a plan: `coldstart prefetch install`";
             return Err(InstallError::refused("the place `login`".to_owned(), reason, Some(hint)));
         }

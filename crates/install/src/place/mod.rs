@@ -59,10 +59,10 @@ pub struct Subject<'a> {
     pub arguments: &'a [OsString],
     /// What the launcher starts it with.
     pub start_with: StartWith,
-    /// The program that replays the plan, or starts from the image.
+    /// The program that replays the plan, or starts from the image or with the index.
     pub launcher: &'a Path,
-    /// Its arguments before the plan or image.
-    pub launcher_words: &'a [OsString],
+    /// The ways in which it does so: the first one of which nothing is missing is used.
+    pub ways: &'a [StartWay],
     /// The paths of the installation.
     pub installation: &'a Installation,
     /// Where things are.
@@ -79,16 +79,17 @@ pub enum StartWith {
     Plan,
     /// A start image.
     Image,
+    /// An index of modules alone; it may be there with the others, too.
+    Index,
 }
 
-impl Subject<'_> {
-    /// The file that the launcher is given: plan or image.
-    pub fn start_file(&self) -> PathBuf {
-        match self.start_with {
-            StartWith::Plan => self.installation.plan(),
-            StartWith::Image => self.installation.image(),
-        }
-    }
+/// A way in which a launcher starts a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartWay {
+    /// Files that it needs: plan, image, the index's manifest.
+    pub needs: Vec<PathBuf>,
+    /// The launcher's arguments before `--` and the program.
+    pub words: Vec<OsString>,
 }
 
 /// What units that keep plans in use and up to date need to know of the system.
@@ -198,7 +199,7 @@ impl PlaceChoice {
         }
     }
 
-    /// Whether it starts the program with a plan or from an image, or reads one of them.
+    /// Whether it starts the program with a plan, an index or from an image, or reads a plan.
     pub fn needs_plan(&self) -> bool {
         !matches!(self, Self::Upgrades(_))
     }

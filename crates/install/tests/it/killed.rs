@@ -104,6 +104,7 @@ fn at_every_call(action: &str) {
                 let manifest = fs::read_to_string(scene.path().join("registry/app/manifest.json")).unwrap();
                 assert!(manifest.contains("\"state\": \"installed\""), "{when}: {manifest}");
                 assert_eq!(standing(scene.path()).len(), 5, "{when}: {:?}", standing(scene.path()));
+                assert_eq!(index(scene.path()), ["first", "first"], "{when}");
                 run("uninstall", scene.path());
             }
             assert_eq!(standing(scene.path()), before, "{when}");
@@ -125,6 +126,40 @@ fn an_installation_killed_at_every_call_is_undone_or_complete() {
 #[test]
 fn a_removal_killed_at_every_call_is_completed_or_not_begun() {
     at_every_call("uninstall");
+}
+
+/// What the files of the installed index say.
+fn index(scene: &Path) -> [String; 2] {
+    let current = scene.join("registry/app/index/current");
+    ["manifest", "python/data"].map(|name| fs::read_to_string(current.join(name)).unwrap())
+}
+
+#[test]
+fn an_index_that_is_exchanged_is_the_old_or_the_new_one_at_every_kill() {
+    if !strace_works() {
+        return;
+    }
+    let mut kills = 0;
+    for call in CALLS {
+        for number in 1..MOST {
+            let scene = scene();
+            run("install", scene.path());
+            let when = format!("killed at {call} {number} of reindex");
+            let was_killed = killed(&["reindex"], scene.path(), call, number);
+            let found = index(scene.path());
+            assert!(found == ["first", "first"] || found == ["second", "second"], "{when}: {found:?}");
+            run("repair", scene.path());
+            assert_eq!(index(scene.path()), found, "{when}");
+            assert!(!scene.path().join("registry/app/new.index").exists(), "{when}");
+            run("uninstall", scene.path());
+            assert!(!is_recorded(scene.path()), "{when}");
+            if !was_killed {
+                break;
+            }
+            kills += 1;
+        }
+    }
+    assert!(kills > 10, "killed {kills} times only");
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coldstart_install::place::{Place, PlaceChoice, PlannedPlace, StartWith, Subject, SystemFacts, starter_file};
+use coldstart_install::place::{
+    Place, PlaceChoice, PlannedPlace, StartWay, StartWith, Subject, SystemFacts, starter_file,
+};
 use coldstart_install::{Directories, Environment, InstallError, Installation, Registry};
 use coldstart_testing::{is_there, script, skip, succeed};
 use tempfile::TempDir;
@@ -20,6 +22,7 @@ struct Home {
     installation: Installation,
     program: PathBuf,
     launcher: PathBuf,
+    ways: Vec<StartWay>,
     system: SystemFacts,
 }
 
@@ -45,7 +48,8 @@ fn home(name: &[u8]) -> Home {
     let installation = Registry::new(&directories.registry).installation(OsStr::new("app")).unwrap();
     fs::create_dir_all(installation.directory()).unwrap();
     fs::write(installation.plan(), "plan").unwrap();
-    Home { _directory: directory, at, directories, installation, program, launcher, system }
+    let ways = vec![StartWay { needs: vec![installation.plan()], words: vec![installation.plan().into()] }];
+    Home { _directory: directory, at, directories, installation, program, launcher, ways, system }
 }
 
 impl Home {
@@ -56,7 +60,7 @@ impl Home {
             arguments,
             launcher: &self.launcher,
             start_with: StartWith::Plan,
-            launcher_words: &[],
+            ways: &self.ways,
             installation: &self.installation,
             directories: &self.directories,
             system: &self.system,
@@ -272,4 +276,32 @@ fn a_module_puts_the_wrapper_in_front() {
         assert_eq!(succeed(Command::new(interpreter).arg(&path)), said);
     }
     assert!(String::from_utf8_lossy(&planned.files[0].bytes).starts_with("#%Module1.0\n"));
+}
+
+#[test]
+fn a_start_leaves_out_what_is_missing() {
+    let mut home = home(b"home");
+    let index = home.installation.index().join("current/manifest");
+    let way = |needs: &[&PathBuf], word: &str| StartWay {
+        needs: needs.iter().map(|&path| path.clone()).collect(),
+        words: vec![word.into()],
+    };
+    let plan = home.installation.plan();
+    home.ways = vec![way(&[&plan, &index], "both"), way(&[&plan], "plan"), way(&[&index], "index")];
+    let launcher = "#!/bin/sh\necho \"$1\"\n";
+    script(&home.at.join("bin"), "launcher", launcher, 0o755);
+    let starter = starter_file(&home.subject(&[]));
+    fs::write(&starter.path, &starter.bytes).unwrap();
+    let told = || {
+        let output = Command::new("sh").arg(&starter.path).arg(&home.program).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(told(), "plan");
+    fs::create_dir_all(index.parent().unwrap()).unwrap();
+    fs::write(&index, "").unwrap();
+    assert_eq!(told(), "both");
+    fs::remove_file(&plan).unwrap();
+    assert_eq!(told(), "index");
+    fs::remove_file(&index).unwrap();
+    assert_eq!(told(), "app 0");
 }

@@ -27,6 +27,10 @@ pub(crate) fn scene() -> TempDir {
     fs::set_permissions(places.join("old"), Permissions::from_mode(0o640)).unwrap();
     symlink("nowhere", places.join("link")).unwrap();
     fs::write(scene.path().join("image"), "image").unwrap();
+    let index = scene.path().join("index/current");
+    fs::create_dir_all(index.join("python")).unwrap();
+    fs::write(index.join("manifest"), "first").unwrap();
+    fs::write(index.join("python/data"), "first").unwrap();
     scene
 }
 

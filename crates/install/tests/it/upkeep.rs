@@ -47,7 +47,7 @@ impl Home {
             arguments: &arguments,
             launcher: Path::new("/bin/true"),
             start_with: if place == "mount" { StartWith::Image } else { StartWith::Plan },
-            launcher_words: &[],
+            ways: &[],
             installation: &installation,
             directories,
             system: &self.system,

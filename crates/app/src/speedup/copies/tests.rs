@@ -138,6 +138,7 @@ fn a_plan_recorded_with_packed_copies_brings_their_pages_and_stays_valid_in_plac
         options: &options,
         strategy: None,
         make_cold: crate::prefetch::MakeCold::Nothing,
+        without: None,
     };
     let plan = recorder.record().unwrap();
     let used = plan.working_set.files.iter().find(|file| file.path == scene.library).expect("under its own name");

@@ -18,6 +18,7 @@ pub(super) fn run(args: &MakeArgs) -> Result<Exit, CliError> {
         launching: launching(&args.launching),
         working_directory: None,
         make_cold: (!args.as_is).into(),
+        index: None,
     });
     let options = MakeOptions {
         trees: args.tree.clone(),

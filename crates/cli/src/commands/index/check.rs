@@ -1,7 +1,6 @@
 //! `coldstart index check`.
 
 use coldstart_app::index::{ChangedPath, CheckOutcome, check};
-use coldstart_index::Change;
 
 use crate::args::index::CheckArgs;
 use crate::error::CliError;
@@ -45,14 +44,7 @@ fn in_words(outcome: &CheckOutcome) -> String {
 
 fn list(text: &mut String, changed: &[ChangedPath]) {
     for ChangedPath { path, change, .. } in changed.iter().take(MOST_LISTED) {
-        let how = match change {
-            Change::Gone => "is gone",
-            Change::Appeared => "is new",
-            Change::Replaced => "was replaced",
-            Change::Changed => "has changed",
-            Change::Unreadable => "cannot be looked at",
-        };
-        text.push_str(&format!("  `{}` {how}\n", printable(path)));
+        text.push_str(&format!("  `{}` {}\n", printable(path), change.words()));
     }
     if let Some(more) = changed.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
         text.push_str(&format!("  and {more} more\n"));

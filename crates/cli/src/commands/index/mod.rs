@@ -2,6 +2,7 @@
 
 mod check;
 mod env;
+mod install;
 mod make;
 mod run;
 mod show;
@@ -13,6 +14,7 @@ use crate::exit::Exit;
 pub(crate) fn run(args: &IndexArgs) -> Result<Exit, CliError> {
     match &args.action {
         IndexAction::Make(args) => make::run(args),
+        IndexAction::Install(args) => install::run(args),
         IndexAction::Run(args) => Ok(run::run(args)),
         IndexAction::Env(args) => env::run(args),
         IndexAction::Check(args) => check::run(args),

@@ -3,7 +3,7 @@
 mod upkeep;
 mod words;
 
-pub(crate) use words::{cost, undone};
+pub(crate) use words::{cost, cost_of_index, undone};
 
 use std::ffi::OsStr;
 

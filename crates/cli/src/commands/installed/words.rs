@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use coldstart_app::install::{
-    FellBack, Health, InstallationReport, InstalledImage, Listing, RefreshOutcome, RepairOutcome, Repairs, UndoOutcome,
+    FellBack, Health, InstallationReport, InstalledImage, InstalledIndex, Listing, RefreshOutcome, RepairOutcome,
+    Repairs, UndoOutcome,
 };
 use coldstart_install::{FileState, Scope, Stored};
 use coldstart_profile::shell_command;
@@ -93,6 +94,9 @@ fn one(report: &InstallationReport) -> String {
     if let Some(image) = &report.image {
         text.push_str(&list("image", &format!("{}: {}", shown(&image.file), cost(image))));
     }
+    if let Some(index) = &report.index {
+        text.push_str(&list("index", &format!("{}: {}", shown(&index.directory), cost_of_index(index))));
+    }
     for path in &report.replaced_files {
         text.push_str(&list("replaced", &shown(path)));
     }
@@ -118,6 +122,11 @@ pub(crate) fn cost(image: &InstalledImage) -> String {
     )
 }
 
+/// What an index costs.
+pub(crate) fn cost_of_index(index: &InstalledIndex) -> String {
+    format!("for {}, {} on the disk", index.languages.join(" and "), size::bytes(index.bytes))
+}
+
 pub(super) fn refreshed(outcome: &RefreshOutcome) -> String {
     let mut text = String::new();
     let name = shown(&outcome.name);
@@ -127,6 +136,10 @@ pub(super) fn refreshed(outcome: &RefreshOutcome) -> String {
         for note in &outcome.notes {
             text.push_str(&list("note", &escaped(note)));
         }
+    }
+    if let Some([before, after]) = outcome.index_calls {
+        let before = counted(before, "call");
+        text.push_str(&format!("made the index of {name} again: {before} by name in a plain start, {after} with it\n"));
     }
     if outcome.bytes > 0 {
         let read = size::bytes(outcome.bytes);

@@ -11,7 +11,7 @@ use coldstart_launch::CommandLine;
 
 use crate::args::speedup::SpeedupArgs;
 use crate::commands::installed::undone;
-use crate::commands::installing::{StartFile, recording, request};
+use crate::commands::installing::{StartFiles, recording, request};
 use crate::commands::launching::{command_line, waiting};
 use crate::commands::observer::Terminal;
 use crate::error::{CliError, HintExt};
@@ -70,8 +70,9 @@ pub(super) fn install(args: &SpeedupArgs, options: &SpeedupOptions, story: &Stor
         after_seconds: story.median(number + 1, story.cold),
     };
     let in_use = story.fixes.iter().enumerate().map(in_use).collect();
-    let plan = StartFile::Plan(PlanToInstall::File(options.plan.path().to_owned()));
-    let request = request(&args.installing, options.program.clone(), plan, recording, in_use)?;
+    let plan = Some(PlanToInstall::File(options.plan.path().to_owned()));
+    let files = StartFiles { plan, ..StartFiles::default() };
+    let request = request(&args.installing, options.program.clone(), files, recording, in_use)?;
     install_best(story, &options.launch, request, &Terminal)
 }
 

@@ -38,13 +38,22 @@ pub(super) fn in_words(story: &Story, installs: bool) -> String {
 
 /// Every fix: what it would do, and what it did alone; then sets of them.
 fn trials(story: &Story) -> String {
-    let mut table = Table::new(&[
-        ("fix", Align::Left),
-        ("predicted", Align::Right),
-        ("cold", Align::Right),
-        ("of before", Align::Right),
-        ("what it does, or why not", Align::Left),
-    ]);
+    let is_hot = story.trials.iter().any(|trial| trial.hot_comparison.is_some());
+    let mut columns =
+        vec![("fix", Align::Left), ("predicted", Align::Right), ("cold", Align::Right), ("of before", Align::Right)];
+    if is_hot {
+        columns.extend([("hot", Align::Right), ("of before", Align::Right)]);
+    }
+    columns.push(("what it does, or why not", Align::Left));
+    let mut table = Table::new(&columns);
+    let measured = |trial: Option<&Trial>| {
+        let of = |state: fn(&Trial) -> (Option<f64>, Option<&Comparison>)| {
+            let (median, found) = trial.map(state).unwrap_or_default();
+            vec![median.map(seconds).unwrap_or_default(), of_before(found, is_hot)]
+        };
+        let hot = is_hot.then(|| of(|trial| (trial.hot_median, trial.hot_comparison.as_ref())));
+        [of(|trial| (trial.median, trial.comparison.as_ref())), hot.unwrap_or_default()].concat()
+    };
     let alone = |name: &str| story.trials.iter().rfind(|trial| trial.name == name);
     for prospect in &story.prospects {
         let trial = alone(prospect.name);
@@ -52,25 +61,20 @@ fn trials(story: &Story) -> String {
             .and_then(|trial| trial.refused.clone())
             .map_or_else(|| prospect.why.clone(), |reason| format!("refused: {reason}"));
         let predicted = prospect.predicted.map(seconds).unwrap_or_default();
-        table.row(vec![prospect.name.to_owned(), predicted, cold(trial), of_before(trial), why]);
+        table.row([vec![prospect.name.to_owned(), predicted], measured(trial), vec![why]].concat());
     }
     let together = |trial: &&Trial| trial.kinds.len() > 1;
     for trial in story.trials.iter().filter(together) {
         let why = trial.refused.as_ref().map(|reason| format!("refused: {reason}")).unwrap_or_default();
-        table.row(vec![trial.name.clone(), String::new(), cold(Some(trial)), of_before(Some(trial)), why]);
+        table.row([vec![trial.name.clone(), String::new()], measured(Some(trial)), vec![why]].concat());
     }
     table.render()
 }
 
-fn cold(trial: Option<&Trial>) -> String {
-    trial.and_then(|trial| trial.median).map(seconds).unwrap_or_default()
-}
-
-/// "0.42 (0.40 to 0.44)"
-fn of_before(trial: Option<&Trial>) -> String {
-    let Some(comparison) = trial.and_then(|trial| trial.comparison.as_ref()) else { return String::new() };
-    let Some(ratio) = comparison.ratio else { return String::new() };
-    match &comparison.interval {
+/// "0.42 (0.40 to 0.44)"; without the interval where there is no room for it.
+fn of_before(comparison: Option<&Comparison>, is_short: bool) -> String {
+    let Some(ratio) = comparison.and_then(|comparison| comparison.ratio) else { return String::new() };
+    match comparison.and_then(|comparison| comparison.interval.as_ref()).filter(|_| !is_short) {
         Some(interval) => format!("{ratio:.2} ({:.2} to {:.2})", interval.low, interval.high),
         None => format!("{ratio:.2}"),
     }
@@ -138,14 +142,18 @@ fn fix_in_words(story: &Story, command: usize, fix: &Step, installs: bool) -> St
     if !fix.unchecked.is_empty() {
         text.push_str(&wrapped(&format!("could not be checked: {}", fix.unchecked.join("; ")), 0));
     }
-    let faster = story.comparison(command, story.cold).is_some_and(|found| found.verdict == Verdict::Faster);
+    let faster = story.is_faster(command, fix);
     if fix.proven && installs {
         if !faster {
             text.push_str(&wrapped("no gain shown on this device; installed anyway, as asked for", 0));
         }
     } else if faster && fix.proven {
         // Not wrapped, so that it can be copied.
-        let what = if fix.cost.changed_files > 0 { "make the changes with" } else { "run from now on" };
+        let what = match (fix.cost.changed_files > 0, fix.kinds.contains(&FixKind::Index)) {
+            (true, _) => "make the changes with",
+            (false, true) => "install it with",
+            (false, false) => "run from now on",
+        };
         text.push_str(&format!("{what}: {}\n", fix.command));
     } else if fix.proven {
         text.push_str(&wrapped("no change recommended: no gain shown on this device", 0));
@@ -171,6 +179,9 @@ fn cost(fix: &Step) -> String {
             size::bytes(fix.cost.image_bytes),
             size::bytes(fix.cost.memory_bytes)
         ));
+    }
+    if fix.kinds.contains(&FixKind::Index) {
+        parts.push(format!("{} of disk for the index", size::bytes(fix.cost.index_bytes)));
     }
     if fix.cost.changed_files > 0 {
         let saved = size::bytes(fix.cost.saved_bytes);

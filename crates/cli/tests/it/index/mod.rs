@@ -2,12 +2,13 @@
 
 mod guile;
 mod images;
+pub(crate) mod installed;
 mod node;
 mod perl;
 mod places;
 mod python;
 mod python_changes;
 mod ruby;
-mod scene;
+pub(crate) mod scene;
 mod table;
 mod verbs;
