@@ -99,6 +99,9 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("fsck.erofs", "erofs-utils"),
     tool("mksquashfs", "squashfs-tools"),
     tool("unsquashfs", "squashfs-tools"),
+    // Archives of other makers are put into order.
+    tool("zip", "zip"),
+    tool("unzip", "unzip"),
     tool("java", "openjdk-17-jre-headless"),
     tool("javac", "openjdk-17-jdk-headless"),
     tool("zstd", "zstd"),

@@ -4,6 +4,10 @@ mod appimages;
 mod archives;
 mod checked;
 mod compilers;
+#[cfg(target_arch = "x86_64")]
+mod large;
 mod linkers;
 mod names;
+mod odd_appimages;
+mod odd_archives;
 mod scene;
