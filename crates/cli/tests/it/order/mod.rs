@@ -4,6 +4,7 @@ mod appimages;
 mod archives;
 mod checked;
 mod compilers;
+mod java;
 #[cfg(target_arch = "x86_64")]
 mod large;
 mod linkers;
