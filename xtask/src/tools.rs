@@ -38,6 +38,13 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     #[cfg(target_arch = "x86_64")]
     tool("llvm-bolt-19", "bolt-19"),
     tool("debuginfod", "debuginfod"),
+    // Programs are linked with such lists.
+    tool("cmake", "cmake"),
+    tool("meson", "meson"),
+    tool("ninja", "ninja-build"),
+    tool("autoreconf", "autoconf"),
+    tool("automake", "automake"),
+    tool("make", "make"),
     tool("llvm-strip", "llvm"),
     tool("llvm-readelf", "llvm"),
     tool("eu-elflint", "elfutils"),

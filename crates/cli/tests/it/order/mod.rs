@@ -2,6 +2,7 @@
 
 mod appimages;
 mod archives;
+mod build_systems;
 mod checked;
 mod compilers;
 mod java;
