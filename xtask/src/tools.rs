@@ -38,6 +38,13 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     #[cfg(target_arch = "x86_64")]
     tool("llvm-bolt-19", "bolt-19"),
     tool("debuginfod", "debuginfod"),
+    // Programs are linked with such lists.
+    tool("cmake", "cmake"),
+    tool("meson", "meson"),
+    tool("ninja", "ninja-build"),
+    tool("autoreconf", "autoconf"),
+    tool("automake", "automake"),
+    tool("make", "make"),
     tool("llvm-strip", "llvm"),
     tool("llvm-readelf", "llvm"),
     tool("eu-elflint", "elfutils"),
@@ -99,6 +106,9 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("fsck.erofs", "erofs-utils"),
     tool("mksquashfs", "squashfs-tools"),
     tool("unsquashfs", "squashfs-tools"),
+    // Archives of other makers are put into order.
+    tool("zip", "zip"),
+    tool("unzip", "unzip"),
     tool("java", "openjdk-17-jre-headless"),
     tool("javac", "openjdk-17-jdk-headless"),
     tool("zstd", "zstd"),

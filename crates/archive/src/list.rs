@@ -35,6 +35,8 @@ pub enum ListForm {
     Soci,
     /// `asar pack --ordering`: a path a line.
     Asar,
+    /// `jlink --order-resources=@`: a class a line, without its module and `.class`.
+    Jlink,
 }
 
 /// A list, and what it cannot name.
@@ -63,7 +65,7 @@ impl ListForm {
                 continue;
             };
             match self {
-                Self::Plain | Self::Dwarfs | Self::Erofs | Self::Asar => {
+                Self::Plain | Self::Dwarfs | Self::Erofs | Self::Asar | Self::Jlink => {
                     list.bytes.extend_from_slice(&name);
                     list.bytes.push(b'\n');
                 }
@@ -108,6 +110,12 @@ impl ListForm {
                 let is_kept = std::str::from_utf8(bytes).is_ok_and(|text| text.trim() == text);
                 (is_kept && !has(b'\n') && !has(b':')).then_some(Cow::Borrowed(bytes))
             }
+            // It appends `.class` to each line, and compares with names without their module (`OrderResourcesPlugin`).
+            Self::Jlink => {
+                let class = bytes.strip_suffix(b".class").filter(|class| is_text() && !class.contains(&b'\n'))?;
+                let at = class.iter().position(|byte| *byte == b'/')?;
+                class.get(at.saturating_add(1)..).map(Cow::Borrowed)
+            }
             // A name that starts with a dash would be an option to tar.
             Self::Erofs => (!has(b'\n') && !bytes.starts_with(b"-")).then_some(Cow::Borrowed(bytes)),
             Self::Plain | Self::Dwarfs => (!has(b'\n')).then_some(Cow::Borrowed(bytes)),
@@ -146,6 +154,9 @@ mod tests {
         assert_eq!(text(ListForm::Squashfs, &files), "usr/bin/a\\ b 32767\nlib/c 32766\n");
         assert_eq!(text(ListForm::Soci, &files), "[\"/usr/bin/a b\",\"/lib/c\"]\n");
         assert_eq!(text(ListForm::Estargz, &files[1..]), "{\"path\":\"lib/c\"}\n");
+        let resources = [file("java.base/java/lang/Object.class"), file("java.base/sun/net/idn/uidna.spp")];
+        let jlink = ListForm::Jlink.make(&resources);
+        assert_eq!((jlink.bytes.as_slice(), jlink.unnamed.len()), (&b"java/lang/Object\n"[..], 1));
         let nydus: serde_json::Value = serde_json::from_str(&text(ListForm::Nydus, &files)).unwrap();
         assert_eq!(nydus["files"][1], json!({ "path": "/lib/c", "ranges": [[4096, 8192], [0, 10]] }));
     }

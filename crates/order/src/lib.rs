@@ -16,6 +16,7 @@ mod list;
 mod object_sections;
 mod random;
 mod script;
+mod section_list;
 
 pub use calls::{DataTouch, ObjectCalls, TouchedCode};
 pub use compare::{SymbolChanges, longest_run, symbol_changes};
@@ -23,7 +24,7 @@ pub use error::OrderError;
 pub use functions::{Function, FunctionTable};
 pub use layout::{CodeUse, Extent, Placement, pages_of};
 pub use link_map::link_map;
-pub use list::{ListEntry, ListFormat, MARK, MARK_OF_SCRIPTS, read_list, write_list};
+pub use list::{ListEntry, ListFormat, MARK, MARK_OF_SCRIPTS, ReadList, read_list, write_list};
 pub use object_sections::object_sections;
 pub use random::shuffled;
 pub use script::{InputSections, insert_into_script, section_fragment};

@@ -4,6 +4,7 @@
 
 use crate::error::OrderError;
 use crate::script::InputSections;
+use crate::section_list::is_script;
 
 /// Reads a map: input sections with code or data, by address.
 ///
@@ -25,7 +26,11 @@ pub fn link_map(text: &[u8]) -> Result<InputSections, OrderError> {
             _ => {}
         }
     }
-    if sections.is_empty() { Err(OrderError::NoMap) } else { Ok(sections) }
+    match sections.is_empty() {
+        true if is_script(text.as_bytes()) => Err(OrderError::ScriptForMap),
+        true => Err(OrderError::NoMap),
+        false => Ok(sections),
+    }
 }
 
 #[cfg(test)]
@@ -41,6 +46,7 @@ mod tests {
         let sections = link_map(map).unwrap();
         assert_eq!(sections.at(0x1075), Some(".text.a_long_name_of_a_function"));
         assert_eq!((sections.at(0x1050), sections.at(0x107b), sections.at(2)), (Some(".text"), None, None));
+        assert!(matches!(link_map(b"SECTIONS {\n .text : { *(.text.a) }\n}"), Err(OrderError::ScriptForMap)));
         assert!(link_map(b"VMA LMA Size Align Out In Symbol\n").is_err());
     }
 }

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use crate::error::OrderError;
 use crate::functions::{Function, FunctionTable};
+use crate::section_list::{function_of_section, is_script, sections_in_script};
 
 /// The first line of every list: how an earlier one is recognised.
 pub const MARK: &str = "# coldstart order functions 1";
@@ -66,11 +67,43 @@ pub fn write_list<'a>(
     text
 }
 
-/// The names of a list, each once.
+/// A list that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadList {
+    /// Names of symbols, each once.
+    Symbols(Vec<Vec<u8>>),
+    /// Names of sections, each once, of a list or a script for GNU ld.
+    Sections(Vec<Vec<u8>>),
+}
+
+impl ReadList {
+    /// The listed functions. A section whose function is unknown has its own name.
+    pub fn functions(&self, is_function: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
+        match self {
+            Self::Symbols(names) => names.clone(),
+            Self::Sections(names) => names
+                .iter()
+                .map(|section| function_of_section(section, &is_function).unwrap_or_else(|| section.clone()))
+                .collect(),
+        }
+    }
+}
+
+/// Reads a list: a name of a symbol or a section on each line, or a linker script.
 ///
 /// # Errors
-/// If it has none.
-pub fn read_list(text: &[u8]) -> Result<Vec<Vec<u8>>, OrderError> {
+/// If it has no names, or is a file of another kind.
+pub fn read_list(text: &[u8]) -> Result<ReadList, OrderError> {
+    let magics: [(&[u8], _); 3] =
+        [(b"\x7fELF", "a program or an object file"), (b"SQLite format 3\0", "a trace"), (b"!<arch>\n", "an archive")];
+    let known = magics.iter().find(|(magic, _)| text.starts_with(magic)).map(|(_, what)| *what);
+    if let Some(what) = known.or_else(|| text.contains(&0).then_some("a binary file")) {
+        return Err(OrderError::NotList { what });
+    }
+    if is_script(text) {
+        let sections = sections_in_script(text);
+        return if sections.is_empty() { Err(OrderError::NoSectionListed) } else { Ok(ReadList::Sections(sections)) };
+    }
     let mut listed = HashSet::new();
     let names: Vec<Vec<u8>> = text
         .split(|byte| *byte == b'\n')
@@ -78,7 +111,11 @@ pub fn read_list(text: &[u8]) -> Result<Vec<Vec<u8>>, OrderError> {
         .filter(|name| !name.is_empty() && listed.insert(*name))
         .map(<[u8]>::to_vec)
         .collect();
-    if names.is_empty() { Err(OrderError::EmptyList) } else { Ok(names) }
+    match names.iter().all(|name| name.starts_with(b".text.")) {
+        _ if names.is_empty() => Err(OrderError::EmptyList),
+        true => Ok(ReadList::Sections(names)),
+        false => Ok(ReadList::Symbols(names)),
+    }
 }
 
 #[cfg(test)]
@@ -109,8 +146,24 @@ mod tests {
         let list = write_list(entries(), ListFormat::Lld, &["of a\nb".to_owned()]);
         assert!(list.starts_with(b"# coldstart order functions 1\n# of a b\ninit\n"));
         let expected = ["init", "a", "f(int, char) [clone .part.0]"].map(|name| name.as_bytes().to_vec());
+        let expected = ReadList::Symbols(expected.to_vec());
         assert_eq!(read_list(&list).unwrap(), expected);
         assert_eq!(read_list(&write_list(entries(), ListFormat::Bolt, &["x".to_owned()])).unwrap(), expected);
         assert!(matches!(read_list(b"# only\n\n"), Err(OrderError::EmptyList)));
+    }
+
+    #[test]
+    fn lists_of_sections_are_told_apart() {
+        let sections = ReadList::Sections(vec![b".text.b".to_vec(), b".text.hot.a".to_vec(), b".text.gone".to_vec()]);
+        assert_eq!(read_list(b".text.b\n.text.hot.a\n.text.b\n.text.gone\n").unwrap(), sections);
+        assert_eq!(read_list(b".text : { *(.text.b) *(.text.hot.a) *(.text*) *(.text.gone) }\n").unwrap(), sections);
+        let functions = sections.functions(|name| [&b"a"[..], b"b"].contains(&name));
+        assert_eq!(functions, [&b"b"[..], b"a", b".text.gone"]);
+        assert!(matches!(read_list(b"SECTIONS { .text : { *(.text .text.*) } }"), Err(OrderError::NoSectionListed)));
+        assert!(matches!(
+            read_list(b"\x7fELF\x02\x01"),
+            Err(OrderError::NotList { what: "a program or an object file" })
+        ));
+        assert!(matches!(read_list(b"a\0b"), Err(OrderError::NotList { .. })));
     }
 }

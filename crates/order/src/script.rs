@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use crate::error::OrderError;
 use crate::list::MARK_OF_SCRIPTS;
+use crate::section_list::{has_sections_command, without_comments};
 
 /// Input sections, by address in a linked file or by the symbols that they define.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,13 +83,16 @@ pub fn section_fragment<'a>(sections: impl IntoIterator<Item = &'a str>) -> (Str
 /// A linker's own script (`ld --verbose` prints it between lines of `=`) with the sections of a fragment first in `.text`.
 ///
 /// # Errors
-/// If the script has no output section `.text`.
+/// If it is only a fragment of a script, or has no output section `.text`.
 pub fn insert_into_script(script: &[u8], fragment: &str) -> Result<String, OrderError> {
     let script = String::from_utf8_lossy(script);
     let body = match script.split("==================================================\n").nth(1) {
         Some(between) => between,
         None => &*script,
     };
+    if !has_sections_command(&without_comments(body)) {
+        return Err(OrderError::NoScript);
+    }
     let at = body.match_indices(".text").map(|(at, _)| at).find(|at| {
         let before = body.get(..*at).is_some_and(|before| before.ends_with(char::is_whitespace) || before.is_empty());
         let after = body.get(at.saturating_add(5)..).unwrap_or_default().trim_start();
@@ -117,6 +121,7 @@ mod tests {
             script.ends_with(".text           :\n  {\n  *(.text.b)\n  *(.text.unlikely.a)\n\n    *(.text)\n  }\n}\n"),
             "{script}"
         );
-        assert!(insert_into_script(b"SECTIONS { .data : { *(.data) } }", &fragment).is_err());
+        assert!(matches!(insert_into_script(b"SECTIONS { .data : { *(.data) } }", &fragment), Err(OrderError::NoText)));
+        assert!(matches!(insert_into_script(fragment.as_bytes(), &fragment), Err(OrderError::NoScript)));
     }
 }

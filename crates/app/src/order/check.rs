@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use coldstart_launch::CommandLine;
 use coldstart_order::{
-    CodeUse, Function, FunctionTable, ObjectCalls, longest_run, pages_of, read_list, shuffled, symbol_changes,
+    CodeUse, Function, FunctionTable, ObjectCalls, ReadList, longest_run, pages_of, read_list, shuffled, symbol_changes,
 };
 use coldstart_profile::trace::{Layer, StartState};
 use coldstart_profile::{JsonPath, printable};
@@ -127,6 +127,7 @@ pub fn check(options: &CheckOptions) -> Result<CheckOutcome, AppError> {
     let text = reading::read("the list ", &options.list, LARGEST_LIST)?;
     let list = read_list(&text).with_context(|| format!("cannot use the list `{}`", printable(&options.list)))?;
     let (before, after) = (Build::read(&options.before)?, Build::read(&options.after)?);
+    let list = before.listed_functions(&list);
     let changes = symbol_changes(&before.table, &after.table);
     let found = before.found(&list);
     let mut outcome = CheckOutcome {
@@ -209,9 +210,19 @@ impl Build {
         Ok(Self { names, table })
     }
 
+    fn symbols(&self) -> BTreeSet<&[u8]> {
+        self.names.symbols.iter().map(|symbol| symbol.name.as_slice()).collect()
+    }
+
+    /// The names of a list's functions in it.
+    fn listed_functions(&self, list: &ReadList) -> Vec<Vec<u8>> {
+        let names = self.symbols();
+        list.functions(|name| names.contains(name))
+    }
+
     /// Listed names that are a symbol of it.
     fn found(&self, list: &[Vec<u8>]) -> u64 {
-        let names: BTreeSet<&[u8]> = self.names.symbols.iter().map(|symbol| symbol.name.as_slice()).collect();
+        let names = self.symbols();
         list.iter().filter(|name| names.contains(name.as_slice())).count() as u64
     }
 

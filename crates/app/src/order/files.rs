@@ -12,6 +12,7 @@ use coldstart_profile::{JsonPath, PageRange, printable};
 use coldstart_trace::page_uses;
 use serde::Serialize;
 
+use super::jlink::resources_of;
 use super::used_pages::{RECORD, inputs_of};
 use crate::error::{AppError, HintExt};
 use crate::image::rooted::RootedFiles;
@@ -47,7 +48,7 @@ pub struct FilesOutcome {
     /// The list's bytes.
     #[serde(skip)]
     pub list: Vec<u8>,
-    /// The files of the starts in the order of first use, below the root.
+    /// The files of the starts in the order of first use, below the root; for jlink, classes and other resources of modules.
     pub files: Vec<ListedFile>,
     /// Notes, a sentence each.
     pub notes: Vec<String>,
@@ -85,7 +86,13 @@ pub fn order_files(options: &FilesOptions) -> Result<FilesOutcome, AppError> {
         reading::directory("the root", root)?;
     }
     let traces = options.traces.iter().map(|path| trace_with_pages(path)).collect::<Result<Vec<_>, _>>()?;
-    if let Some(root) = &options.root {
+    let used_resources = match options.form {
+        ListForm::Jlink => Some(resources_of(options, &traces, &mut notes)?),
+        _ => None,
+    };
+    if used_resources.is_some() {
+        // What the list names is no file.
+    } else if let Some(root) = &options.root {
         let mut collector = Collector::new(root)?;
         collector.add_tree_watched(Path::new("/"), &mut |_| match interrupt.signal() {
             Some(_) => std::ops::ControlFlow::Break(()),
@@ -110,7 +117,7 @@ pub fn order_files(options: &FilesOptions) -> Result<FilesOutcome, AppError> {
     } else {
         starts.extend(traces.iter().map(of_this_machine));
     }
-    let files = merged(&starts);
+    let files = used_resources.unwrap_or_else(|| merged(&starts));
     if files.is_empty() {
         let root = options.root.as_deref().unwrap_or(Path::new("/"));
         return Err(AppError::new(format!("no traced start used a file below `{}`", printable(root))))

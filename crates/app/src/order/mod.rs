@@ -5,6 +5,7 @@ mod check;
 mod debuginfod;
 pub mod files;
 mod functions;
+mod jlink;
 mod names;
 mod traced;
 mod used_pages;

@@ -5,9 +5,11 @@
 //! | the runtime, the image and what signs them | `file.rs` |
 //! | squashfs-tools | `tools.rs` |
 //! | the files of an image, and a digest of them | `tree.rs` |
+//! | what the image costs a start, without a new one | `diagnosis.rs` |
 //!
 //! Not obvious: the image is compressed anew, so that the proof compares files and not bytes: both images are extracted.
 
+mod diagnosis;
 mod file;
 mod tools;
 mod tree;
@@ -31,7 +33,8 @@ use coldstart_sys::named_file::open_regular;
 use rustix::process::geteuid;
 use serde::Serialize;
 
-use self::file::AppImage;
+pub use self::diagnosis::{AppImageDiagnosis, BlockCost, DiagnosisOptions, diagnose_appimage};
+use self::file::{AppImage, Superblock};
 use super::files::merged;
 use super::used_pages::{RECORD, inputs_of};
 use crate::error::{AppError, HintExt};
@@ -137,7 +140,7 @@ pub fn order_appimage(options: &AppImageOptions) -> Result<AppImageOutcome, AppE
     let listed = tools::list(&name, old.image, &interrupt)?;
     let entries = tree::entries_of(&tree_before, &interrupt)?;
     let mut notes = Vec::new();
-    let used = used_files(options, &traces, &entries, &mut notes)?;
+    let used = used_files(&options.file, options.trace_root.as_deref(), &traces, &entries, &mut notes)?;
     let list = ListForm::Squashfs.make(&used);
     if let Some(first) = list.unnamed.first() {
         let count = plain(&counted_are(list.unnamed.len() as u64, "file"));
@@ -188,19 +191,11 @@ pub fn order_appimage(options: &AppImageOptions) -> Result<AppImageOutcome, AppE
     if old.checksum.is_some() {
         notes.push("the checksum in the runtime (`.digest_md5`) was of the old file, and was cleared".to_owned());
     }
-    let usual = decompressed(&used, &entries, USUAL_BLOCK);
-    let own = decompressed(&used, &entries, u64::from(form.block_size));
-    if usual.saturating_mul(5) < own.saturating_mul(4) {
-        notes.push(format!(
-            "with `--block-size 131072`, these starts would decompress {usual} bytes instead of {own}; the file may become larger"
-        ));
-    }
-    if matches!(form.compression, "xz" | "lzma" | "gzip") {
-        notes.push(format!(
-            "{} is slower to decompress than zstd: if the runtime can read it, measure a file made with `--compression zstd`",
-            form.compression
-        ));
-    }
+    notes.extend(advice(
+        &form,
+        decompressed(&used, &entries, u64::from(form.block_size)),
+        decompressed(&used, &entries, USUAL_BLOCK),
+    ));
     let shown_form = |image: &AppImage| SquashfsForm {
         compression: image.superblock.compression,
         block_size: image.superblock.block_size,
@@ -222,9 +217,28 @@ pub fn order_appimage(options: &AppImageOptions) -> Result<AppImageOutcome, AppE
     })
 }
 
+/// What would be cheaper to read than this form: of its blocks, and of those of mksquashfs' own size, the starts decompress so
+/// many bytes.
+fn advice(form: &Superblock, own: u64, usual: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    if usual.saturating_mul(5) < own.saturating_mul(4) {
+        notes.push(format!(
+            "with `--block-size {USUAL_BLOCK}`, these starts would decompress {usual} bytes instead of {own}; the file may become larger"
+        ));
+    }
+    if matches!(form.compression, "xz" | "lzma" | "gzip") {
+        notes.push(format!(
+            "{} is slower to decompress than zstd: if the runtime can read it, measure a file made with `--compression zstd`",
+            form.compression
+        ));
+    }
+    notes
+}
+
 /// The files of the image that starts used.
 fn used_files(
-    options: &AppImageOptions,
+    file: &Path,
+    trace_root: Option<&Path>,
     traces: &[Trace],
     entries: &[Entry],
     notes: &mut Vec<String>,
@@ -232,7 +246,7 @@ fn used_files(
     let known: std::collections::HashSet<&Path> = entries.iter().map(|entry| entry.path.as_path()).collect();
     let mut starts = Vec::new();
     for trace in traces {
-        let root = options.trace_root.clone().or_else(|| mounted_at(trace));
+        let root = trace_root.map(Path::to_owned).or_else(|| mounted_at(trace));
         let Some(root) = root else { continue };
         let pages = RootedFiles::new(entries, Some(&root)).of_trace(Default::default(), trace);
         if let Some(first) = pages.changed.first() {
@@ -248,7 +262,7 @@ fn used_files(
     }
     let used = merged(&starts);
     if used.is_empty() {
-        return Err(anyhow!("no traced start used a file of `{}`", printable(&options.file))).hint(|| {
+        return Err(anyhow!("no traced start used a file of `{}`", printable(file))).hint(|| {
             format!("{RECORD}, as root; if the image was not mounted by its runtime, name with `--trace-root` where its files were")
         });
     }

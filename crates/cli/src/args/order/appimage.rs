@@ -12,9 +12,9 @@ pub(crate) struct AppImageArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Where to write the new one
+    /// Where to write the new one [default: nothing is written, and what FILE costs the starts is shown]
     #[arg(long, short, value_name = "OUT")]
-    pub(crate) output: PathBuf,
+    pub(crate) output: Option<PathBuf>,
 
     /// Trace of a start from FILE, with pages and files; may be given several times
     #[arg(long = "trace", required = true, value_name = "TRACE")]
@@ -25,15 +25,15 @@ pub(crate) struct AppImageArgs {
     pub(crate) trace_root: Option<PathBuf>,
 
     /// The new image's compression, which the runtime must know [default: as in FILE]
-    #[arg(long, value_enum, value_name = "NAME")]
+    #[arg(long, value_enum, value_name = "NAME", requires = "output")]
     pub(crate) compression: Option<CompressionChoice>,
 
     /// The new image's block size in bytes, a power of two from 4096 to 1048576 [default: as in FILE]
-    #[arg(long, value_name = "BYTES", value_parser = block_size)]
+    #[arg(long, value_name = "BYTES", value_parser = block_size, requires = "output")]
     pub(crate) block_size: Option<u32>,
 
     /// Clear a signature instead of refusing FILE
-    #[arg(long)]
+    #[arg(long, requires = "output")]
     pub(crate) drop_signature: bool,
 
     /// Print one JSON object instead of text
@@ -67,7 +67,10 @@ and its update information stay. Both images are extracted and compared before t
 extended attributes, links and contents. $TMPDIR needs room for the extracted files twice. Images with devices, several owners, or attributes \
 other than `user.` need root.
 
-Exit codes: 0 written; 2 refused, wrong usage, or something broke. FILE is never changed.
+Without --output, nothing is written: how the image is compressed, and what the starts decompress with blocks of each size.
 
-Example:
+Exit codes: 0 written or shown; 2 refused, wrong usage, or something broke. FILE is never changed.
+
+Examples:
+  coldstart order appimage App.AppImage --trace start.coldtrace
   coldstart order appimage App.AppImage -o New.AppImage --trace start.coldtrace --block-size 131072";

@@ -54,6 +54,8 @@ pub(crate) enum ToolChoice {
     Soci,
     /// asar pack --ordering LIST
     Asar,
+    /// jlink --order-resources=@LIST, with the classes that were read from lib/modules
+    Jlink,
 }
 
 pub(crate) const HELP: &str = "\

@@ -26,6 +26,7 @@ pub(super) fn run(args: &FilesArgs) -> Result<Exit, CliError> {
             ToolChoice::Estargz => ListForm::Estargz,
             ToolChoice::Soci => ListForm::Soci,
             ToolChoice::Asar => ListForm::Asar,
+            ToolChoice::Jlink => ListForm::Jlink,
         },
         output: args.output.clone(),
         force: args.force.force,

@@ -1,5 +1,6 @@
 //! `coldstart order appimage`: the new file starts, holds the same as tar sees it, and has its files in the order of the start.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -34,7 +35,7 @@ os.utime('AppDir/usr/share', (1, 86400 * 365))
 "#;
 
 /// Writes the `AppImage` `name` with this signature in its runtime, and its image made with these options.
-fn make(scene: &Scene, name: &str, signature: &str, options: &[&str]) {
+pub(super) fn make(scene: &Scene, name: &str, signature: &str, options: &[&str]) {
     compile("cc", &scene.path("runtime"), RUNTIME, &["-O1", &format!("-DSIGNATURE=\"{signature}\"")]);
     let words = ["AppDir", "image", "-noappend", "-no-progress", "-quiet"];
     scene.done("mksquashfs", &[&words, options].concat());
@@ -46,7 +47,7 @@ fn make(scene: &Scene, name: &str, signature: &str, options: &[&str]) {
 }
 
 /// A scene with an `AppDir`; `None` where something is missing, with a reason printed.
-fn scene() -> Option<Scene> {
+pub(super) fn scene() -> Option<Scene> {
     if !records_reads() {
         return None;
     }
@@ -60,7 +61,7 @@ fn scene() -> Option<Scene> {
 }
 
 /// Traces a start of a file from a directory of the name that a runtime gives it.
-fn trace(scene: &Scene, name: &str) {
+pub(super) fn trace(scene: &Scene, name: &str) {
     let mount = scene.path(".mount_appXyZ");
     let _ = fs::remove_dir_all(&mount);
     let command = [&format!("./{name}"), mount.to_str().unwrap()];
@@ -123,8 +124,28 @@ fn compression_and_block_size_are_told_and_changed_when_asked() {
     let Some(scene) = scene() else { return };
     make(&scene, "app", "", &["-comp", "xz", "-b", "1M"]);
     trace(&scene, "app");
+    // Without an output, what it costs is told, and nothing is written.
+    let names =
+        || fs::read_dir(scene.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>();
+    let before = names();
+    let told = scene.json(&["order", "appimage", "app", "--trace", "t.coldtrace", "--json"]);
+    assert_eq!((&told["form"]["compression"], told["used"].as_u64()), (&"xz".into(), Some(4)), "{told}");
+    let blocks = told["blocks"].as_array().unwrap();
+    let cost = |block: &Value| (block["block_size"].as_u64().unwrap(), block["decompressed"].as_u64().unwrap());
+    let costs: Vec<(u64, u64)> = blocks.iter().map(cost).collect();
+    assert_eq!(costs.last(), told["form"]["decompressed"].as_u64().map(|own| (1 << 20, own)).as_ref());
+    assert!(costs.is_sorted_by_key(|cost| cost.1) && costs[0].0 == 4096 && costs[0].1 >= 3 * 150_000, "{told}");
+    assert_eq!(names(), before);
+    let refused = scene.coldstart(&["order", "appimage", "app", "--trace", "t.coldtrace", "--block-size", "4096"]);
+    assert!(
+        refused.status.code() == Some(2) && text(&refused.stderr).contains("--output"),
+        "{}",
+        text(&refused.stderr)
+    );
+
     let words = ["order", "appimage", "app", "-o", "new", "--trace", "t.coldtrace", "--json"];
     let outcome = scene.json(&[&words[..], &["--compression", "zstd", "--block-size", "4096"]].concat());
+    assert_eq!(outcome["after"]["decompressed"].as_u64(), Some(costs[0].1), "{outcome}");
     assert_eq!(outcome["before"]["compression"], "xz");
     assert_eq!(
         (outcome["before"]["block_size"].as_u64(), outcome["after"]["block_size"].as_u64()),

@@ -65,7 +65,31 @@ fn gnu_ld_takes_names_of_sections_in_its_own_script() {
     let fragment = std::fs::read_to_string(scene.path("fragment")).unwrap();
     assert!(fragment.contains(".text : {\n  *(.text.") && fragment.contains("  *(.text.b_190)\n"), "{fragment}");
     scene.refused(&["order", "functions", "t", "--for", "ld", "-o", "x"], "names of sections");
-    scene.refused(&["order", "functions", "t", "--for", "ld", "--map", "own", "-o", "x"], "not a map of GNU ld");
+    let words = ["order", "functions", "t", "--for", "ld", "-o", "x", "--map"];
+    scene.refused(&[&words[..], &["own"]].concat(), "a linker script, not the map");
+    scene.refused(&[&words[..], &["fragment"]].concat(), "a linker script, not the map");
+    scene.refused(&[&words[..], &["a.c"]].concat(), "not a map of GNU ld");
+    scene.refused(&[&words[..], &["map", "--script", "fragment"]].concat(), "no `SECTIONS { ... }`");
+    scene.refused(&["order", "functions", "fragment", "--for", "lld", "-o", "x"], "fragment");
+
+    // Whole scripts, fragments and lists of sections are checked as lists of symbols are.
+    let sections: Vec<String> =
+        called().iter().map(|name| format!(".text.{name}")).chain([".text.startup.main".to_owned()]).collect();
+    std::fs::write(scene.path("sections"), sections.join("\n")).unwrap();
+    for list in ["by-map", "fragment", "sections"] {
+        let words = ["order", "check", list, "--before", "old", "--after", "new", "--trace", "t", "--json"];
+        let checked = scene.json(&words, 0);
+        assert!(checked["gain"].as_bool().unwrap(), "{list}: {checked}");
+        assert_eq!(checked["found"], checked["listed"], "{list}: {checked}");
+        let [before, after] = [0, 1].map(|side| checked["longest_run"][side].as_u64().unwrap());
+        assert!(before < 30 && after >= called().len() as u64, "{list}: {checked}");
+        let same = scene.json(&["order", "check", list, "--before", "old", "--after", "old", "--json"], 1);
+        assert!(same["reasons"].as_array().unwrap().len() == 1, "{list}: {same}");
+    }
+    let check = ["--before", "old", "--after", "new"];
+    for (list, reason) in [("own", "names no section of one function"), ("old", "a program"), ("t", "a trace")] {
+        scene.refused(&[&["order", "check", list][..], &check].concat(), reason);
+    }
 }
 
 #[test]

@@ -2,8 +2,14 @@
 
 mod appimages;
 mod archives;
+mod build_systems;
 mod checked;
 mod compilers;
+mod java;
+#[cfg(target_arch = "x86_64")]
+mod large;
 mod linkers;
 mod names;
+mod odd_appimages;
+mod odd_archives;
 mod scene;
