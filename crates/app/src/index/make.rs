@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use coldstart_index::log;
 use coldstart_index::{
     IndexPlace, Language, LanguageIndex, Manifest, Variable, guile as guile_index, node as node_index,
-    perl as perl_index, python as python_index, ruby as ruby_index, variables_of,
+    perl as perl_index, preload as preload_index, python as python_index, ruby as ruby_index, variables_of,
 };
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_profile::{JsonPath, printable};
@@ -18,19 +18,20 @@ use serde::Serialize;
 
 use super::compare::{Answers, answers, of_files, of_modules, of_outputs};
 use super::observed::{ObservedStart, observed};
-use super::{guile, interpreter, node, perl, python, ruby, settings};
+use super::{guile, interpreter, node, perl, preload, python, ruby, settings};
 use crate::error::{AppError, HintExt};
 use crate::launching::Launching;
 use crate::observer::Observer;
 use crate::text::{counted, plain};
 
 /// The logs of a recorded start: the variable that names it to the hook, and its name below the index in the making.
-const LOGS: [(Language, &str, &str); 5] = [
+const LOGS: [(Language, &str, &str); 6] = [
     (Language::Python, python_index::LOG_VARIABLE, "log.python"),
     (Language::Perl, perl_index::LOG_VARIABLE, "log.perl"),
     (Language::Guile, guile_index::LOG_VARIABLE, "log.guile"),
     (Language::Ruby, ruby_index::LOG_VARIABLE, "log.ruby"),
     (Language::Node, node_index::LOG_VARIABLE, "log.node"),
+    (Language::Any, preload_index::LOG_VARIABLE, "log.preload"),
 ];
 /// Languages whose versions are not supported, in the hint.
 const SUPPORTED: &str = "Python must be CPython 3.9 or later and started without -E and -I, Perl without -T, Ruby 2.7 or later and without --disable-gems, Node without --watch";
@@ -42,6 +43,8 @@ pub struct MakeOptions {
     pub output: PathBuf,
     /// The program.
     pub command: CommandLine,
+    /// Whether a preloaded library remembers absent names, whatever the program's language is.
+    pub shim: bool,
     /// How it is started and waited for.
     pub launching: Launching,
 }
@@ -121,10 +124,16 @@ struct Maker<'a> {
 /// unchanged then.
 pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcome, AppError> {
     let place = IndexPlace::begin(&options.output)?;
+    if options.shim {
+        preload::check(&options.command)?;
+    }
     let launch_options = options.launching.options()?;
     let first = observed(&options.command, &launch_options, &[])?;
     check_start(&options.command, &first)?;
-    let languages = interpreter::languages(&options.command, &first.opened)?;
+    let languages = match options.shim {
+        true => vec![Language::Any],
+        false => interpreter::languages(&options.command, &first.opened)?,
+    };
     let mut maker =
         Maker { command: &options.command, options: launch_options, place: &place, languages, variables: Vec::new() };
     for language in maker.languages.clone() {
@@ -175,6 +184,7 @@ fn prepare(place: &IndexPlace, language: Language) -> Result<(), AppError> {
         Language::Guile => guile::prepare(place),
         Language::Ruby => ruby::prepare(place),
         Language::Node => node::prepare(place),
+        Language::Any => preload::prepare(place),
     }
 }
 
@@ -234,7 +244,11 @@ impl Maker<'_> {
                 Language::Guile => guile::fill(self.place, &events, &self.options, notes)?,
                 Language::Ruby => ruby::fill(self.place, &events, &self.options, notes)?,
                 Language::Node => node::fill(self.place, &events, notes)?,
+                Language::Any => preload::fill(self.place, &events, notes)?,
             });
+        }
+        if parts.is_empty() && self.languages.contains(&Language::Any) {
+            return Err(preload::nothing_absent(self.command));
         }
         if parts.is_empty() {
             return Err(anyhow!("the interpreter of `{}` does not take an index", self.command)).hint(|| SUPPORTED);
@@ -261,7 +275,10 @@ type Logs = BTreeMap<Language, Vec<u8>>;
 
 /// What was found and missing, in all languages.
 fn answers_of(logs: &Logs) -> Answers {
-    logs.values().flat_map(|log| answers(log)).collect()
+    // What the preloaded library answers was absent for the kernel when the index was made. Other names, such as those of temporary files,
+    // differ from start to start.
+    let of_interpreters = logs.iter().filter(|(language, _)| **language != Language::Any);
+    of_interpreters.flat_map(|(_, log)| answers(log)).collect()
 }
 
 /// Which files count: those below the index's directories.

@@ -10,6 +10,7 @@ mod make;
 mod node;
 mod observed;
 mod perl;
+mod preload;
 mod python;
 mod ruby;
 mod show;

@@ -42,6 +42,10 @@ pub(crate) struct MakeArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// For a program in any language: remember which names were absent, in a library that is preloaded
+    #[arg(long)]
+    pub(crate) shim: bool,
+
     #[command(flatten)]
     pub(crate) waiting: WaitingArgs,
 
@@ -125,7 +129,8 @@ one was made.
 
 Examples:
   coldstart index make -o app.index -- python3 app.py
-  coldstart index make -o app.index --ready port:8080 -- ./server";
+  coldstart index make -o app.index --ready port:8080 -- ./server
+  coldstart index make --shim -o app.index -- lua5.4 app.lua";
 
 const RUN_HELP: &str = "\
 What the interpreter will check is asked in parallel first, which fills the kernel's caches from network disks. An error in the index costs \
