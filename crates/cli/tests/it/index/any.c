@@ -93,7 +93,7 @@ int main(int count, char **words) {
         struct timespec begin, now;
         clock_gettime(CLOCK_MONOTONIC, &begin);
         do clock_gettime(CLOCK_MONOTONIC, &now);
-        while (!there(name) && now.tv_sec - begin.tv_sec < 30);
+        while (access(name, F_OK) && now.tv_sec - begin.tv_sec < 30);
     } else if (!strcmp(how, "cancel")) {
         pthread_t t;
         pthread_create(&t, NULL, sleeper, NULL);

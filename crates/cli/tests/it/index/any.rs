@@ -228,27 +228,16 @@ fn other_programs_run_as_if_there_were_no_shim() {
     let copy = scene.text_of("copy");
     copy_program(&teller, &copy);
     assert_eq!(calls(&copy, &[preload]), plain, "another program");
-    for compiler in ["musl-gcc", "i686-linux-gnu-gcc"] {
+    // Another C library, and another word size with the loader of the cross compiler's packages.
+    let loader = ["-Wl,--dynamic-linker=/usr/i686-linux-gnu/lib/ld-linux.so.2", "-Wl,-rpath,/usr/i686-linux-gnu/lib"];
+    for (compiler, flags) in [("musl-gcc", &[][..]), ("i686-linux-gnu-gcc", &loader[..])] {
         if !has(compiler) {
             continue;
         }
-        let flags: &[&str] = if compiler == "musl-gcc" { &[] } else { &["-static-libgcc"] };
         let source = "#include <stdio.h>\nint main(void) { puts(\"other\"); return 0; }\n";
         let other = program(&format!("index-{compiler}"), source, compiler, flags);
-        // A loader for 32 bits need not be there.
-        let run = |variables: &[(&str, &str)]| {
-            let mut command = scene.command(&other);
-            command
-                .envs(variables.iter().copied())
-                .output()
-                .ok()
-                .map(|output| text(&output.stdout) + &text(&output.stderr))
-        };
-        let plain = run(&[]);
-        if plain.is_none() {
-            skip(&format!("programs of {compiler} do not run here"));
-        }
-        assert_eq!(run(&[preload]), plain);
+        let output = scene.command(&other).env("LD_PRELOAD", &settings).output().unwrap();
+        assert_eq!(text(&output.stdout) + &text(&output.stderr), "other\n", "{compiler}");
     }
 }
 
@@ -315,4 +304,43 @@ fn an_index_with_a_shim_that_is_gone_or_damaged() {
     let output = scene.indexed(&words);
     assert_eq!(text(&output.stdout), "absent\n");
     assert!(text(&output.stderr).contains("started without the index"));
+}
+
+#[test]
+fn r_finds_packages_with_fewer_calls_and_the_same_library_paths() {
+    if !has("Rscript") {
+        return;
+    }
+    let mut scene = Scene::new();
+    scene.file(
+        "source/DESCRIPTION",
+        "Package: tiny\nVersion: 1.0\nTitle: T\nDescription: D.\nLicense: GPL\nAuthor: A\nMaintainer: A <a@b.c>\n",
+    );
+    scene.file("source/NAMESPACE", "export(value)\n");
+    scene.file("source/R/tiny.R", "value <- function() 7\n");
+    let libraries: Vec<String> = (0..60).map(|number| format!("l{number}")).collect();
+    for library in &libraries {
+        fs::create_dir(scene.path(library)).unwrap();
+    }
+    let options = ["--no-docs", "--no-test-load", "--no-byte-compile", "-l"];
+    let installed = scene.command("R").args(["CMD", "INSTALL"]).args(options).args(["l59", "source"]).output().unwrap();
+    assert!(installed.status.success(), "{}", text(&installed.stderr));
+    let names: Vec<&str> = libraries.iter().map(String::as_str).collect();
+    scene.search("R_LIBS", &names);
+    let app = "library(tiny)\ncat(value(), find.package('tiny'), .libPaths(), sep = '\\n')\n\
+               cat(requireNamespace('nothere', quietly = TRUE), '\\n')\n";
+    scene.file("app.R", app);
+    let refused = scene.coldstart(&["make", "-o", "index", "--", "Rscript", "app.R"]);
+    let said = text(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("a program in R") && said.contains("--shim"), "{said}");
+    let made = make(&scene, &["Rscript", "app.R"]);
+    let calls = |number: usize| made["calls"][number].as_u64().unwrap();
+    // Each library has three names that are absent; most other calls are for the libraries themselves.
+    assert!(calls(1) + 60 < calls(0), "{made}");
+    let told = |scene: &Scene| scene.same(&["Rscript", "app.R"]);
+    let last = scene.text_of("l59");
+    assert!(told(&scene).contains(&format!("{last}/tiny\n")) && told(&scene).contains(&format!("{last}\n")));
+    let copied = scene.command("cp").args(["-a", "l59/tiny", "l3/"]).status().unwrap();
+    assert!(copied.success());
+    assert!(told(&scene).contains(&scene.text_of("l3/tiny")), "{}", told(&scene));
 }
