@@ -11,9 +11,34 @@ use fs_err as fs;
 
 use crate::tools::{is_there, run};
 
-/// A machine the audit library is built for.
+/// A library of machine code.
+struct Stub {
+    /// Its directory in `stubs/`; the source has the same name.
+    name: &'static str,
+    /// Flags beside [`FLAGS`].
+    flags: &'static [&'static str],
+    /// The machines it is built for, by the names of [`TARGETS`]. Empty: all.
+    machines: &'static [&'static str],
+}
+
+const STUBS: &[Stub] = &[
+    Stub {
+        name: "audit",
+        flags: &["-fno-asynchronous-unwind-tables", "-Wl,-soname,libcoldstart-audit.so,-z,defs"],
+        machines: &[],
+    },
+    // A thread may be cancelled in one of its functions, which unwinds the stack. The C library's functions are found by the
+    // loader when it is there.
+    Stub {
+        name: "preload",
+        flags: &["-fasynchronous-unwind-tables", "-fno-plt", "-Wl,-soname,libcoldstart-absent.so,--eh-frame-hdr"],
+        machines: &["x86-64", "aarch64", "riscv64"],
+    },
+];
+
+/// A machine that libraries are built for.
 struct Target {
-    /// The file's name without `.so`, and `coldstart_bind::audit::Architecture`'s.
+    /// The file's name without `.so`, and, for the audit library, `coldstart_bind::audit::Architecture`'s.
     name: &'static str,
     compiler: &'static str,
     flags: &'static [&'static str],
@@ -24,7 +49,8 @@ struct Target {
 const TARGETS: &[Target] = &[
     target("x86-64", "x86_64-linux-gnu-gcc", &["-fcf-protection=full"], true),
     target("i386", "i686-linux-gnu-gcc", &["-fcf-protection=full"], true),
-    target("aarch64", "aarch64-linux-gnu-gcc", &["-mbranch-protection=standard"], true),
+    // Atomic operations without a function of libgcc.
+    target("aarch64", "aarch64-linux-gnu-gcc", &["-mbranch-protection=standard", "-mno-outline-atomics"], true),
     // The system call's number goes into r7, which is Thumb code's frame pointer.
     target("arm", "arm-linux-gnueabihf-gcc", &["-marm", "-march=armv7-a+fp"], false),
     target("riscv64", "riscv64-linux-gnu-gcc", &["-march=rv64gc", "-mabi=lp64d"], false),
@@ -35,7 +61,7 @@ const fn target(name: &'static str, compiler: &'static str, flags: &'static [&'s
     Target { name, compiler, flags, property }
 }
 
-/// No libc, no unwind tables, no start-up code; nothing that makes the compiler call `memcpy`, and an error if it calls
+/// No libc, no start-up code; nothing that makes the compiler call `memcpy`, and an error if it calls
 /// anything else.
 const FLAGS: &[&str] = &[
     "-std=gnu11",
@@ -47,61 +73,73 @@ const FLAGS: &[&str] = &[
     "-fno-builtin",
     "-fno-tree-loop-distribute-patterns",
     "-fno-stack-protector",
-    "-fno-asynchronous-unwind-tables",
     "-fvisibility=hidden",
     "-Wall",
     "-Wextra",
     "-Werror",
-    "-Wl,-s,-soname,libcoldstart-audit.so,--hash-style=gnu,-z,norelro,-z,noexecstack,-z,defs,--build-id=none,--fatal-warnings",
+    "-Wl,-s,--hash-style=gnu,-z,norelro,-z,noexecstack,--build-id=none,--fatal-warnings",
 ];
 
 /// Builds what there are compilers for; with `check` says whether the same came out, and leaves all as it is.
 pub(crate) fn generate(check: bool) -> Result<()> {
-    let directory = crate::cargo::workspace().join("stubs/audit");
-    let scratch = crate::cargo::target_directory()?.join("stubs");
-    fs::create_dir_all(&scratch)?;
     let mut stale = Vec::new();
-    for target in TARGETS {
-        let (built, recorded) = (directory.join(format!("{}.so", target.name)), recorded_version(&directory, target));
-        if !is_there(target.compiler) {
-            println!("skipped: {}: there is no {}", target.name, target.compiler);
-            continue;
-        }
-        let version = version(target)?;
-        if check && fs::read_to_string(&recorded).unwrap_or_default() != version {
-            println!("skipped: {}: it was built by another compiler than the one here", target.name);
-            continue;
-        }
-        let fresh = build(target, &directory, &scratch)?;
-        if !check {
-            fs::write(&built, fs::read(&fresh)?)?;
-            fs::write(&recorded, version)?;
-            println!("built {}", built.display());
-        } else if fs::read(&fresh)? == fs::read(&built).unwrap_or_default() {
-            println!("{} is what its source gives", built.display());
-        } else {
-            stale.push(target.name);
+    for stub in STUBS {
+        let is_for = |target: &&Target| stub.machines.is_empty() || stub.machines.contains(&target.name);
+        for target in TARGETS.iter().filter(is_for) {
+            if !generate_one(stub, target, check)? {
+                stale.push(format!("stubs/{}/{}", stub.name, target.name));
+            }
         }
     }
     ensure!(
         stale.is_empty(),
-        "stubs/audit: not what the source gives: {}\nhint: cargo xtask gen, and commit what it writes",
+        "not what the source gives: {}\nhint: cargo xtask gen, and commit what it writes",
         stale.join(", ")
     );
     Ok(())
 }
 
-fn build(target: &Target, directory: &Path, scratch: &Path) -> Result<PathBuf> {
+/// Whether the library is what its source gives, or could not be built here.
+fn generate_one(stub: &Stub, target: &Target, check: bool) -> Result<bool> {
+    let directory = crate::cargo::workspace().join("stubs").join(stub.name);
+    let (built, recorded) = (directory.join(format!("{}.so", target.name)), recorded_version(&directory, target));
+    if !is_there(target.compiler) {
+        println!("skipped: {}: there is no {}", built.display(), target.compiler);
+        return Ok(true);
+    }
+    let version = version(target)?;
+    if check && fs::read_to_string(&recorded).unwrap_or_default() != version {
+        println!("skipped: {}: it was built by another compiler than the one here", built.display());
+        return Ok(true);
+    }
+    let scratch = crate::cargo::target_directory()?.join("stubs").join(stub.name);
+    fs::create_dir_all(&scratch)?;
+    let fresh = build(stub, target, &directory, &scratch)?;
+    if !check {
+        fs::write(&built, fs::read(&fresh)?)?;
+        fs::write(&recorded, version)?;
+        println!("built {}", built.display());
+        return Ok(true);
+    }
+    let is_same = fs::read(&fresh)? == fs::read(&built).unwrap_or_default();
+    if is_same {
+        println!("{} is what its source gives", built.display());
+    }
+    Ok(is_same)
+}
+
+fn build(stub: &Stub, target: &Target, directory: &Path, scratch: &Path) -> Result<PathBuf> {
     let script = scratch.join(format!("{}.ld", target.name));
     let text = fs::read_to_string(directory.join("link.ld"))?;
     fs::write(&script, if target.property { text } else { without_property(&text) })?;
     let output = scratch.join(format!("{}.so", target.name));
     run(Command::new(target.compiler)
         .args(FLAGS)
+        .args(stub.flags)
         .args(target.flags)
         .arg(format!("-Wl,-T,{}", script.display()))
         // A relative name: the compiler may write the path it was given into the file.
-        .arg("audit.c")
+        .arg(format!("{}.c", stub.name))
         .arg("-o")
         .arg(&output)
         .current_dir(directory))?;
@@ -136,10 +174,13 @@ mod tests {
 
     #[test]
     fn marks_leave_no_trace_where_there_are_none() {
-        let script = fs::read_to_string(crate::cargo::workspace().join("stubs/audit/link.ld")).unwrap();
-        let without = without_property(&script);
-        assert!(script.contains(":property") && script.contains("property 0x6474e553"));
-        assert!(!without.contains(":property") && !without.contains("0x6474e553"));
-        assert!(without.contains(".note.gnu.property : { *(.note.gnu.property) } :text"));
+        for stub in STUBS {
+            let script = crate::cargo::workspace().join("stubs").join(stub.name).join("link.ld");
+            let script = fs::read_to_string(script).unwrap();
+            let without = without_property(&script);
+            assert!(script.contains(":property") && script.contains("property 0x6474e553"));
+            assert!(!without.contains(":property") && !without.contains("0x6474e553"));
+            assert!(without.contains(".note.gnu.property : { *(.note.gnu.property) } :text"));
+        }
     }
 }

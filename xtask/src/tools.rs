@@ -124,6 +124,8 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("systemctl", "systemd"),
     tool("tclsh", "tcl"),
     tool("lua5.4", "lua5.4"),
+    tool("php", "php-cli"),
+    tool("Rscript", "r-base-core"),
     tool("python3", "python3"),
     // Programs with an index of their modules, beside those in Python.
     tool("perl", "perl"),

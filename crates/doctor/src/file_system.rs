@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use coldstart_host::mounts::Mount;
+use coldstart_host::mounts::{Mount, is_network_type};
 use serde::Serialize;
 
 /// The kind of a file system, as far as it matters for start-up times.
@@ -42,10 +42,8 @@ impl Kind {
         match name {
             "tmpfs" | "ramfs" | "rootfs" | "devtmpfs" | "hugetlbfs" => Self::Memory,
             "overlay" | "overlayfs" | "aufs" | "unionfs" | "ecryptfs" => Self::Layered,
-            "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "9p" | "afs" | "ceph" | "lustre" | "gfs2" | "ocfs2"
-            | "glusterfs" | "beegfs" | "gpfs" | "coda" | "ncpfs" | "orangefs" | "pvfs2" | "virtiofs" | "davfs" => {
-                Self::Network
-            }
+            "gfs2" | "ocfs2" => Self::Network,
+            name if is_network_type(name) => Self::Network,
             "autofs" | "fuse" | "fuseblk" => Self::Served,
             name if name.starts_with("fuse.") => Self::Served,
             "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "bcachefs" | "zfs" | "jfs" | "reiserfs"

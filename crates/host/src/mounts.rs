@@ -97,13 +97,36 @@ impl Mount {
     /// Whether look-ups are answered by a server or another process, and not from a disk of this machine. FUSE counts, but for its block
     /// devices.
     pub fn is_remote(&self) -> bool {
-        const REMOTE: [&str; 13] = [
-            "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "lustre", "afs", "gpfs", "beegfs", "cvmfs2",
-            "fuse",
-        ];
-        let name = self.file_system.to_string_lossy();
-        REMOTE.contains(&&*name) || name.starts_with("fuse.")
+        let name = self.file_system.as_bytes();
+        // The part after the dot is chosen by the FUSE server.
+        name == b"fuse" || name.starts_with(b"fuse.") || self.file_system.to_str().is_some_and(is_network_type)
     }
+}
+
+/// Whether a file system's type, as in the table, means that a server has its files.
+pub fn is_network_type(name: &str) -> bool {
+    const TYPES: [&str; 19] = [
+        "9p",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "cvmfs2",
+        "davfs",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "orangefs",
+        "pvfs2",
+        "smb3",
+        "smbfs",
+        "virtiofs",
+    ];
+    TYPES.contains(&name)
 }
 
 fn name(field: &[u8]) -> OsString {

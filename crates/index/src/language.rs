@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// A language whose interpreter can use an index.
+/// A language whose interpreter can use an index, or any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Language {
@@ -18,6 +18,8 @@ pub enum Language {
     Ruby,
     /// Node 18 and later.
     Node,
+    /// Any: no interpreter is asked to help; a preloaded library answers for absent names.
+    Any,
 }
 
 /// What a program is by its name.
@@ -30,7 +32,7 @@ pub enum Recognised {
 }
 
 impl Language {
-    /// All of them.
+    /// All whose interpreters can use an index.
     pub const ALL: [Self; 5] = [Self::Python, Self::Perl, Self::Guile, Self::Ruby, Self::Node];
 
     /// Its name in sentences.
@@ -41,6 +43,7 @@ impl Language {
             Self::Guile => "Guile",
             Self::Ruby => "Ruby",
             Self::Node => "Node",
+            Self::Any => "any language",
         }
     }
 
@@ -52,6 +55,7 @@ impl Language {
             Self::Guile => "guile",
             Self::Ruby => "ruby",
             Self::Node => "node",
+            Self::Any => "preload",
         }
     }
 }

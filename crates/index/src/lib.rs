@@ -13,12 +13,13 @@
 //! | what is checked at a start: directories, immutable stores | `identity.rs`, `guard.rs`, `store.rs` |
 //! | which entries of a path have a name | `providers.rs` |
 //! | the data for one language | `python/`, `perl.rs`, `guile.rs`, `ruby.rs`, `node.rs` |
+//! | names that are absent, for programs of any language | `preload/` |
 //! | sources whose code is kept | `sources.rs` |
 //! | what all languages have in common, in one file | `manifest.rs` |
 //! | content that appears whole or not at all | `place.rs` |
 //! | the variables that make an interpreter use it; what is asked and read before a start | `variables.rs`, `start.rs` |
 //!
-//! The code that runs inside the interpreters is in `shims/`.
+//! The code that runs inside the interpreters is in `shims/`, that of the preloaded library in `stubs/preload/`.
 
 pub mod directories;
 mod guard;
@@ -31,6 +32,7 @@ mod manifest;
 pub mod node;
 pub mod perl;
 mod place;
+pub mod preload;
 pub mod providers;
 pub mod python;
 pub mod ruby;

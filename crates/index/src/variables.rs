@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use coldstart_profile::shell_word;
 
 use crate::language::Language;
+use crate::preload;
 
 /// A variable, before whose value something is put.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct Variable {
     pub prefix: OsString,
     /// What is between both.
     pub separator: &'static str,
-    /// A file without which the interpreter would not start: its variable is set only if the file can be read.
+    /// A file without which the interpreter would not start, or complain: its variable is set only if the file can be read.
     pub needs: Option<PathBuf>,
 }
 
@@ -71,6 +72,13 @@ impl Variable {
                 };
                 let prefix = format!("--require {quoted}").into();
                 Ok(vec![Self { name: "NODE_OPTIONS", prefix, separator: " ", needs: Some(hook) }])
+            }
+            Language::Any => {
+                // `$` begins a name that the loader replaces.
+                [':', ' ', '$'].into_iter().try_for_each(without)?;
+                let prefix = content.join(preload::files::NAMED).into_os_string();
+                let needs = Some(content.join(preload::files::LIBRARY));
+                Ok(vec![Self { name: "LD_PRELOAD", prefix, separator: ":", needs }])
             }
             Language::Perl => {
                 // A word of options, in which the path stands between braces.

@@ -110,6 +110,7 @@ fn a_program_in_python_is_the_same_with_fewer_calls() {
     let waiting =
         Waiting { ready: Readiness::Exit, time_limit: Duration::from_secs(120), grace: Duration::from_secs(1) };
     let options = MakeOptions {
+        shim: false,
         output: index.clone(),
         command: CommandLine::from_words([OsString::from(&program)]).unwrap(),
         launching: Launching { waiting, input: None, show_output: false },

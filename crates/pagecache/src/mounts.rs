@@ -22,10 +22,7 @@ impl MountKind {
     pub(crate) fn of(mount: &Mount) -> Self {
         match mount.file_system.to_str().unwrap_or_default() {
             "overlay" | "ecryptfs" | "aufs" => Self::Layered,
-            "nfs" | "nfs4" | "cifs" | "smb3" | "smbfs" | "ceph" | "9p" | "afs" | "coda" | "lustre" | "gpfs"
-            | "beegfs" | "orangefs" | "pvfs2" | "virtiofs" | "fuse" | "ncpfs" => Self::Network,
-            // The rest of the name is chosen by the FUSE server.
-            _ if mount.file_system.as_encoded_bytes().starts_with(b"fuse.") => Self::Network,
+            _ if mount.is_remote() => Self::Network,
             // These have storage but no device number of their own.
             "btrfs" | "zfs" | "ubifs" | "bcachefs" => Self::Storage,
             _ if mount.device.major != 0 => Self::Storage,

@@ -18,7 +18,7 @@ use crate::reading;
 
 /// The program that the kernel runs for a file: itself, or by its `#!` line, which the kernel opens without a call of the program.
 /// `None` if nobody may execute the file.
-fn started(file: &Path) -> Option<PathBuf> {
+pub(super) fn started(file: &Path) -> Option<PathBuf> {
     let mut file = file.to_owned();
     for _ in 0..DEEPEST {
         let is_executable = file.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0);
@@ -56,11 +56,11 @@ pub(crate) fn languages(command: &CommandLine, opened: &BTreeSet<PathBuf>) -> Re
     let known = known.join(", ");
     match others.into_iter().collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => Err(anyhow!("`{command}` started no interpreter that coldstart knows")).hint(|| {
-            format!("an index helps programs in {known}; for others, see `coldstart bind` and `coldstart prefetch`")
+            format!("an index helps programs in {known}; with --shim, other programs that look for files in many directories; see also `coldstart bind` and `coldstart prefetch`")
         }),
         others => {
             Err(anyhow!("`{command}` is a program in {others}, for which coldstart cannot make an index")).hint(|| {
-                format!("an index helps programs in {known}; a single directory of links to all modules helps others")
+                format!("an index helps programs in {known}; --shim makes one that remembers absent names, for any program")
             })
         }
     }

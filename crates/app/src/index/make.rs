@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use coldstart_index::log;
 use coldstart_index::{
     IndexPlace, Language, LanguageIndex, Manifest, Variable, guile as guile_index, node as node_index,
-    perl as perl_index, python as python_index, ruby as ruby_index, variables_of,
+    perl as perl_index, preload as preload_index, python as python_index, ruby as ruby_index, variables_of,
 };
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_profile::{JsonPath, printable};
@@ -18,19 +18,20 @@ use serde::Serialize;
 
 use super::compare::{Answers, answers, of_files, of_modules, of_outputs};
 use super::observed::{ObservedStart, observed};
-use super::{guile, interpreter, node, perl, python, ruby, settings};
+use super::{guile, interpreter, node, perl, preload, python, ruby, settings};
 use crate::error::{AppError, HintExt};
 use crate::launching::Launching;
 use crate::observer::Observer;
 use crate::text::{counted, plain};
 
 /// The logs of a recorded start: the variable that names it to the hook, and its name below the index in the making.
-const LOGS: [(Language, &str, &str); 5] = [
+const LOGS: [(Language, &str, &str); 6] = [
     (Language::Python, python_index::LOG_VARIABLE, "log.python"),
     (Language::Perl, perl_index::LOG_VARIABLE, "log.perl"),
     (Language::Guile, guile_index::LOG_VARIABLE, "log.guile"),
     (Language::Ruby, ruby_index::LOG_VARIABLE, "log.ruby"),
     (Language::Node, node_index::LOG_VARIABLE, "log.node"),
+    (Language::Any, preload_index::LOG_VARIABLE, "log.preload"),
 ];
 /// Languages whose versions are not supported, in the hint.
 const SUPPORTED: &str = "Python must be CPython 3.9 or later and started without -E and -I, Perl without -T, Ruby 2.7 or later and without --disable-gems, Node without --watch";
@@ -42,6 +43,8 @@ pub struct MakeOptions {
     pub output: PathBuf,
     /// The program.
     pub command: CommandLine,
+    /// Whether a preloaded library remembers absent names, whatever the program's language is.
+    pub shim: bool,
     /// How it is started and waited for.
     pub launching: Launching,
 }
@@ -122,7 +125,7 @@ struct Maker<'a> {
 pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcome, AppError> {
     // What can never be an index's place is told before a wrong input.
     let place = IndexPlace::begin(&options.output)?;
-    make_at(place, &options.command, &options.launching.options()?, observer)
+    make_at(place, &options.command, &options.launching.options()?, options.shim, observer)
 }
 
 /// The same for those who have the options of a launch.
@@ -130,20 +133,28 @@ pub(crate) fn make_with(
     output: &Path,
     command: &CommandLine,
     launch: &LaunchOptions,
+    shim: bool,
     observer: &dyn Observer,
 ) -> Result<MakeOutcome, AppError> {
-    make_at(IndexPlace::begin(output)?, command, launch, observer)
+    make_at(IndexPlace::begin(output)?, command, launch, shim, observer)
 }
 
 fn make_at(
     place: IndexPlace,
     command: &CommandLine,
     launch: &LaunchOptions,
+    shim: bool,
     observer: &dyn Observer,
 ) -> Result<MakeOutcome, AppError> {
+    if shim {
+        preload::check(command)?;
+    }
     let first = observed(command, launch, &[])?;
     check_start(command, &first)?;
-    let languages = interpreter::languages(command, &first.opened)?;
+    let languages = match shim {
+        true => vec![Language::Any],
+        false => interpreter::languages(command, &first.opened)?,
+    };
     let mut maker = Maker { command, options: launch.clone(), place: &place, languages, variables: Vec::new() };
     for language in maker.languages.clone() {
         prepare(&place, language)?;
@@ -193,6 +204,7 @@ fn prepare(place: &IndexPlace, language: Language) -> Result<(), AppError> {
         Language::Guile => guile::prepare(place),
         Language::Ruby => ruby::prepare(place),
         Language::Node => node::prepare(place),
+        Language::Any => preload::prepare(place),
     }
 }
 
@@ -252,7 +264,11 @@ impl Maker<'_> {
                 Language::Guile => guile::fill(self.place, &events, &self.options, notes)?,
                 Language::Ruby => ruby::fill(self.place, &events, &self.options, notes)?,
                 Language::Node => node::fill(self.place, &events, notes)?,
+                Language::Any => preload::fill(self.place, &events, notes)?,
             });
+        }
+        if parts.is_empty() && self.languages.contains(&Language::Any) {
+            return Err(preload::nothing_absent(self.command));
         }
         if parts.is_empty() {
             return Err(anyhow!("the interpreter of `{}` does not take an index", self.command)).hint(|| SUPPORTED);
@@ -279,7 +295,10 @@ type Logs = BTreeMap<Language, Vec<u8>>;
 
 /// What was found and missing, in all languages.
 fn answers_of(logs: &Logs) -> Answers {
-    logs.values().flat_map(|log| answers(log)).collect()
+    // What the preloaded library answers was absent for the kernel when the index was made. Other names, such as those of temporary files,
+    // differ from start to start.
+    let of_interpreters = logs.iter().filter(|(language, _)| **language != Language::Any);
+    of_interpreters.flat_map(|(_, log)| answers(log)).collect()
 }
 
 /// Which files count: those below the index's directories.

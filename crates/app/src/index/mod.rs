@@ -11,6 +11,7 @@ mod make;
 mod node;
 mod observed;
 mod perl;
+mod preload;
 mod python;
 mod ruby;
 mod show;

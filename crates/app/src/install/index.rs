@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use coldstart_index::{CURRENT, Manifest, OpenIndex, variables_of};
+use coldstart_index::{CURRENT, Language, Manifest, OpenIndex, variables_of};
 use coldstart_install::{IndexFile, IndexRecord, Installation, Scope, Stored};
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_profile::printable;
@@ -179,6 +179,11 @@ pub(super) fn changed(installation: &Installation) -> Result<(Vec<ChangedPath>, 
     Ok((changed.collect(), gone))
 }
 
+/// Whether an index was made for a program of any language, by `--shim`.
+pub(super) fn has_shim(record: &IndexRecord) -> bool {
+    record.languages.iter().any(|language| language == Language::Any.name())
+}
+
 /// Makes an index again, at [`Installation::new_index`].
 ///
 /// # Errors
@@ -187,9 +192,10 @@ pub(super) fn make_again(
     installation: &Installation,
     command: &CommandLine,
     options: &LaunchOptions,
+    shim: bool,
     observer: &dyn Observer,
 ) -> Result<MakeOutcome, AppError> {
-    let made = make_with(&installation.new_index(), command, options, observer)?;
+    let made = make_with(&installation.new_index(), command, options, shim, observer)?;
     match made.kept {
         true => Ok(made),
         false => Err(anyhow!("{command} is not the same with a new index: {}", made.differences.join("; ")))

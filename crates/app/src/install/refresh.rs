@@ -184,7 +184,8 @@ fn refresh_index(
     let installation = located.registry.installation(name)?;
     let command = command(manifest);
     observer.note(&format!("making the index of {command} again"));
-    let made = index::make_again(&installation, &command, &options(manifest)?, observer).map_err(failed)?;
+    let shim = manifest.body.index.as_ref().is_some_and(index::has_shim);
+    let made = index::make_again(&installation, &command, &options(manifest)?, shim, observer).map_err(failed)?;
     outcome.index_calls = Some(made.calls);
     let new = IndexToInstall::open(&installation.new_index())?;
     let read = new.read(&command, &installation, located.directories.scope).map_err(failed)?;

@@ -67,7 +67,7 @@ impl<'args> IndexFix<'args> {
         let room = launcher.file.metadata().map_or(0, |found| found.len()).saturating_add(ROOM);
         let directory = TrialDirectory::beside(self.beside, room, &[self.beside.to_owned()])?;
         let index = directory.path().join("index");
-        let made = make_with(&index, subject.program, subject.launch, &Silent)?;
+        let made = make_with(&index, subject.program, subject.launch, false, &Silent)?;
         if !made.kept {
             return Err(anyhow!("the program is not the same with it: {}", made.differences.join("; ")).into());
         }

@@ -46,6 +46,10 @@ pub(crate) struct MakeArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// For a program in any language: remember which names were absent, in a library that is preloaded
+    #[arg(long)]
+    pub(crate) shim: bool,
+
     #[command(flatten)]
     pub(crate) waiting: WaitingArgs,
 
@@ -153,7 +157,8 @@ one was made.
 
 Examples:
   coldstart index make -o app.index -- python3 app.py
-  coldstart index make -o app.index --ready port:8080 -- ./server";
+  coldstart index make -o app.index --ready port:8080 -- ./server
+  coldstart index make --shim -o app.index -- lua5.4 app.lua";
 
 const INSTALL_HELP: &str = "\
 The index is copied to the installation's directory, and the places start `coldstart-run --index DIR -- PROGRAM`. As root it is for all users; then all files of the index must \

@@ -2,6 +2,7 @@
 
 use coldstart_app::index::{MadeLanguage, MakeOptions, MakeOutcome, make};
 use coldstart_app::launching::Launching;
+use coldstart_index::Language;
 
 use crate::args::index::MakeArgs;
 use crate::commands::launching::{command_line, waiting};
@@ -16,6 +17,7 @@ pub(super) fn run(args: &MakeArgs) -> Result<Exit, CliError> {
     let options = MakeOptions {
         output: args.output.clone(),
         command: command_line(&args.program),
+        shim: args.shim,
         launching: Launching { waiting: waiting(&args.waiting), input: args.input.clone(), show_output: false },
     };
     let outcome = make(&options, &Terminal)?;
@@ -37,11 +39,14 @@ fn in_words(outcome: &MakeOutcome) -> String {
         text.push_str(&fact("differs", difference));
     }
     for part in &outcome.languages {
-        text.push_str(&fact(&part.language.name().to_lowercase(), &language(part)));
+        let label = if part.language == Language::Any { "shim" } else { part.language.name() };
+        text.push_str(&fact(&label.to_lowercase(), &language(part)));
     }
     if outcome.kept {
         text.push_str(&fact("calls", &outcome.calls_in_words()));
-        text.push_str(&fact("proof", "the same modules from the same files, the same output and exit code"));
+        let is_any = outcome.languages.iter().any(|part| part.language == Language::Any);
+        let same = if is_any { "the same files" } else { "the same modules from the same files" };
+        text.push_str(&fact("proof", &format!("{same}, the same output and exit code")));
     }
     for unchecked in &outcome.unchecked {
         text.push_str(&fact("unknown", unchecked));
@@ -56,6 +61,14 @@ fn in_words(outcome: &MakeOutcome) -> String {
 }
 
 fn language(part: &MadeLanguage) -> String {
+    if part.language == Language::Any {
+        return format!(
+            "`{}`: {} absent in {}",
+            printable(&part.interpreter),
+            plain(&counted(part.missing, "name")),
+            plain(&counted(part.guards, "directory")),
+        );
+    }
     format!(
         "{} {}: {}, {} known to be absent, code of {} in {}; {} at a start",
         part.language.name(),

@@ -1,6 +1,7 @@
 //! `coldstart index show`.
 
 use coldstart_app::index::{ShowOutcome, ShownLanguage, show};
+use coldstart_index::Language;
 
 use crate::args::index::ShowArgs;
 use crate::error::CliError;
@@ -22,6 +23,12 @@ pub(super) fn run(args: &ShowArgs) -> Result<Exit, CliError> {
 fn in_words(outcome: &ShowOutcome, limit: usize) -> String {
     let mut text = fact("program", &outcome.command);
     for part in &outcome.languages {
+        if part.language == Language::Any {
+            text.push_str(&fact("language", &format!("any; recorded of `{}`", printable(&part.interpreter))));
+            text.push_str(&fact("names", &format!("{} known to be absent", part.missing)));
+            text.push_str(&directories(part, limit));
+            continue;
+        }
         let interpreter = format!("{} {}, `{}`", part.language.name(), part.version, printable(&part.interpreter));
         text.push_str(&fact("language", &interpreter));
         let names = plain(&counted(part.modules, "module"));

@@ -1,5 +1,6 @@
 //! `coldstart index`: real programs with and without it, in all circumstances of the table in docs/index.md.
 
+mod any;
 mod guile;
 mod images;
 pub(crate) mod installed;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 const PAGE: &str = include_str!("../../../../../docs/index.md");
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
+    include_str!("any.rs"),
     include_str!("python.rs"),
     include_str!("python_changes.rs"),
     include_str!("perl.rs"),
