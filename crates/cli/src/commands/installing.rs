@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use coldstart_app::install::{
-    ImageToInstall, IndexToInstall, InstallOutcome, InstallRequest, PlanToInstall, parse_places, places_for,
+    ImageToInstall, IndexToInstall, InstallOutcome, InstallRequest, PlanToInstall, SCHEMA, install, parse_places,
+    places_for,
 };
 use coldstart_app::launching::Waiting;
 use coldstart_app::speedup::{FixKind, Launcher};
@@ -11,10 +12,15 @@ use coldstart_install::{FixInUse, RecordingFacts, Stored};
 use coldstart_launch::CommandLine;
 
 use crate::args::installing::InstallArgs;
+use crate::args::launching::ProgramArgs;
 use crate::commands::installed::{cost, cost_of_index};
+use crate::commands::launching::command_line;
+use crate::commands::observer::Terminal;
 use crate::error::CliError;
+use crate::exit::Exit;
 use crate::output::path::printable;
 use crate::output::text::{counted, list};
+use crate::output::{self, json};
 
 /// What is needed to record a plan again.
 pub(crate) fn recording(
@@ -88,6 +94,23 @@ pub(crate) fn request(
         fixes,
         changes: Vec::new(),
     })
+}
+
+/// Installs files that exist, and shows what was done.
+pub(crate) fn run(
+    args: &InstallArgs,
+    program: &ProgramArgs,
+    files: StartFiles,
+    recording: RecordingFacts,
+    is_json: bool,
+) -> Result<Exit, CliError> {
+    let fixes = files.fixes();
+    let outcome = install(&request(args, command_line(program), files, recording, fixes)?, &Terminal)?;
+    match is_json {
+        true => json::print(SCHEMA, &outcome)?,
+        false => output::print(&in_words(&outcome))?,
+    }
+    Ok(Exit::Done)
 }
 
 /// The outcome in a few lines.

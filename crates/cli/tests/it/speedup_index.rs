@@ -48,6 +48,26 @@ fn an_index_is_predicted_proven_installed_and_undone() {
 }
 
 #[test]
+fn an_index_of_the_directory_in_which_the_plan_is_written_is_made_again() {
+    let home = Home::new(Turn::alone("page-cache"));
+    let imports: String = (0..60).map(|number| format!("import pkg{number}\n")).collect();
+    home.scene.file("here.py", &format!("{imports}import helper\nprint(helper.value)\n"));
+    home.scene.file("helper.py", "value = 'helped'\n");
+    let words = ["speedup", "--install", "--anyway", "--user", "--runs", "2", "--fixes", "index", "--place", "wrapper"];
+    home.succeeds(&[&words[..], &["--name", "app", "--", "/usr/bin/python3", "here.py"]].concat());
+    assert!(home.scene.path("python3.prefetch").is_file());
+    home.report("fresh");
+    let wrapper = home.wrapper().with_file_name("python3");
+    let output = home.scene.command(wrapper).arg("here.py").output().unwrap();
+    assert_eq!(
+        (output.status.code(), text(&output.stdout).as_str()),
+        (Some(0), "helped\n"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
 fn an_index_and_a_plan_are_measured_cold_and_hot() {
     let home = Home::new(Turn::alone("page-cache"));
     let output = home.ours(&["speedup", "--runs", "2", "--fixes", "index,prefetch", "--json", "--", "bin/app"]);
