@@ -16,10 +16,12 @@ use coldstart_profile::{JsonPath, PageRange, printable};
 use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::open_regular;
 use coldstart_trace::page_uses;
+use rustix::fs::fstat;
 use serde::Serialize;
 
 use super::subject::Subject;
 use crate::order::appimage::is_appimage;
+use crate::order::used_pages::is_unchanged;
 use crate::text::{counted, plain, size};
 
 /// The kernel's readahead, in bytes: what lies closer is read in one piece.
@@ -116,7 +118,11 @@ impl Start<'_> {
 
     fn archive(&self, id: FileId, uses: &[(FileId, PageRange)]) -> Option<Advice> {
         let file = self.trace.file(id).filter(|file| is_on_disk(file.category))?;
-        let view = FileView::map(&open_regular(&file.path).ok()?).ok()?;
+        let opened = open_regular(&file.path).ok()?;
+        if !is_unchanged(file, &fstat(&opened).ok()?) {
+            return None;
+        }
+        let view = FileView::map(&opened).ok()?;
         let archive = ZipArchive::read(view.bytes()).ok()?;
         archive.check_unsigned().ok()?;
         let pages = uses.iter().filter(|(used, _)| *used == id).flat_map(|(_, range)| range.start.0..range.end().0);
