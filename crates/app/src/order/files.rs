@@ -77,7 +77,6 @@ pub fn order_files(options: &FilesOptions) -> Result<FilesOutcome, AppError> {
     };
     try_out(&place)?;
     let mut notes = Vec::new();
-    let mut starts = Vec::new();
     // What somebody names is looked at before the traces, which may be large.
     if let Some(root) = &options.trace_root {
         reading::directory("the root of the traces", root)?;
@@ -86,38 +85,10 @@ pub fn order_files(options: &FilesOptions) -> Result<FilesOutcome, AppError> {
         reading::directory("the root", root)?;
     }
     let traces = options.traces.iter().map(|path| trace_with_pages(path)).collect::<Result<Vec<_>, _>>()?;
-    let used_resources = match options.form {
-        ListForm::Jlink => Some(resources_of(options, &traces, &mut notes)?),
-        _ => None,
+    let files = match options.form {
+        ListForm::Jlink => resources_of(options, &traces, &mut notes)?,
+        _ => merged(&starts_below_root(options, &traces, &interrupt, &mut notes)?),
     };
-    if used_resources.is_some() {
-        // What the list names is no file.
-    } else if let Some(root) = &options.root {
-        let mut collector = Collector::new(root)?;
-        collector.add_tree_watched(Path::new("/"), &mut |_| match interrupt.signal() {
-            Some(_) => std::ops::ControlFlow::Break(()),
-            None => std::ops::ControlFlow::Continue(()),
-        })?;
-        let (entries, _) = collector.finish();
-        let files = RootedFiles::new(&entries, options.trace_root.as_deref().or(Some(root)));
-        let known: HashSet<&Path> = entries.iter().map(|entry| entry.path.as_path()).collect();
-        for trace in &traces {
-            let pages = files.of_trace(Default::default(), trace);
-            if let Some(first) = pages.changed.first() {
-                notes.push(format!(
-                    "{} left out because of changes since the recording; the first: {}",
-                    plain(&counted_are(pages.changed.len() as u64, "file")),
-                    printable(first)
-                ));
-            }
-            let mut pages = pages.touches.pages;
-            pages.retain(|(path, _)| known.contains(path.as_path()));
-            starts.push(pages);
-        }
-    } else {
-        starts.extend(traces.iter().map(of_this_machine));
-    }
-    let files = used_resources.unwrap_or_else(|| merged(&starts));
     if files.is_empty() {
         let root = options.root.as_deref().unwrap_or(Path::new("/"));
         return Err(AppError::new(format!("no traced start used a file below `{}`", printable(root))))
@@ -139,6 +110,39 @@ pub fn order_files(options: &FilesOptions) -> Result<FilesOutcome, AppError> {
     }
     let listed = |file: UsedFile| ListedFile { path: JsonPath::new(&file.path), ranges: file.ranges };
     Ok(FilesOutcome { list: list.bytes, files: files.into_iter().map(listed).collect(), notes })
+}
+
+/// For each start the pages of its files, by their names below the root.
+fn starts_below_root(
+    options: &FilesOptions,
+    traces: &[Trace],
+    interrupt: &Interrupt,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Vec<(PathBuf, PageRange)>>, AppError> {
+    let Some(root) = &options.root else { return Ok(traces.iter().map(of_this_machine).collect()) };
+    let mut collector = Collector::new(root)?;
+    collector.add_tree_watched(Path::new("/"), &mut |_| match interrupt.signal() {
+        Some(_) => std::ops::ControlFlow::Break(()),
+        None => std::ops::ControlFlow::Continue(()),
+    })?;
+    let (entries, _) = collector.finish();
+    let files = RootedFiles::new(&entries, options.trace_root.as_deref().or(Some(root)));
+    let known: HashSet<&Path> = entries.iter().map(|entry| entry.path.as_path()).collect();
+    let mut starts = Vec::new();
+    for trace in traces {
+        let pages = files.of_trace(Default::default(), trace);
+        if let Some(first) = pages.changed.first() {
+            notes.push(format!(
+                "{} left out because of changes since the recording; the first: {}",
+                plain(&counted_are(pages.changed.len() as u64, "file")),
+                printable(first)
+            ));
+        }
+        let mut pages = pages.touches.pages;
+        pages.retain(|(path, _)| known.contains(path.as_path()));
+        starts.push(pages);
+    }
+    Ok(starts)
 }
 
 /// The pages of a start by the names that its files have on this machine.

@@ -8,7 +8,7 @@ mod functions;
 mod jlink;
 mod names;
 mod traced;
-mod used_pages;
+pub(crate) mod used_pages;
 pub mod zip;
 
 pub use check::{CheckOptions, CheckOutcome, ObservedPages, PredictedPages, StartedProgram, check};

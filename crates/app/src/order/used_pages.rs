@@ -8,7 +8,7 @@ use coldstart_profile::printable;
 use coldstart_profile::trace::{FileId, Trace, TracedFile};
 use coldstart_sys::named_file::open_regular;
 use coldstart_trace::page_uses;
-use rustix::fs::fstat;
+use rustix::fs::{Stat, fstat};
 
 use crate::error::{AppError, HintExt};
 use crate::prefetch::trace_with_pages;
@@ -35,12 +35,7 @@ pub(super) fn used_pages(path: &Path, traces: &[PathBuf]) -> Result<Vec<Vec<u64>
     let status = open_regular(path)
         .and_then(|file| Ok(fstat(&file)?))
         .with_context(|| format!("cannot read `{}`", printable(path)))?;
-    let size = u64::try_from(status.st_size).unwrap_or_default();
-    let modified =
-        i128::from(status.st_mtime).saturating_mul(1_000_000_000).saturating_add(i128::from(status.st_mtime_nsec));
-    let is_version = |file: &TracedFile| {
-        file.identity.is_some_and(|then| then.size == size && i128::from(then.modified) == modified)
-    };
+    let is_version = |file: &TracedFile| is_unchanged(file, &status);
     let mut starts = Vec::new();
     for name in traces {
         let trace = trace_with_pages(name)?;
@@ -69,6 +64,13 @@ pub(super) fn used_pages(path: &Path, traces: &[PathBuf]) -> Result<Vec<Vec<u64>
             .hint(|| format!("{RECORD}, as root, with a program that opens this file"));
     }
     Ok(starts)
+}
+
+/// Whether a traced file had the size and modification time that an open file has now.
+pub(crate) fn is_unchanged(traced: &TracedFile, now: &Stat) -> bool {
+    let size = u64::try_from(now.st_size).unwrap_or_default();
+    let modified = i128::from(now.st_mtime).saturating_mul(1_000_000_000).saturating_add(i128::from(now.st_mtime_nsec));
+    traced.identity.is_some_and(|then| then.size == size && i128::from(then.modified) == modified)
 }
 
 fn find(trace: &Trace, is_it: impl Fn(&TracedFile) -> bool) -> Option<FileId> {

@@ -3,6 +3,7 @@
 //! The program's files are not changed: a trial that changes files lays copies over them in a private view of the file system,
 //! which nothing else on the machine sees.
 
+mod advice;
 mod bind_fix;
 mod choose;
 mod commands;
@@ -45,6 +46,7 @@ use crate::observer::Observer;
 use crate::prefetch::{RecordedPlan, write_plan};
 
 pub use crate::fix_kind::{FileChange, FixKind};
+pub use advice::{Advice, AdviceKind};
 pub use fix::Prospect;
 pub use installation::{Baseline, install_best};
 pub use launcher::Launcher;
@@ -213,6 +215,7 @@ pub fn speedup(
     let index = best.as_ref().and_then(|best| best.setup.index()).filter(|_| options.install_for.is_some());
     let index = index.map(|index| IndexToInstall::open(index.in_use.directory())).transpose()?;
     Ok(Story {
+        advice: advice::advice(&subject, traces.as_ref().map(|traces| traces.before_path.as_path())),
         image,
         index,
         cold,

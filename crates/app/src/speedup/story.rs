@@ -8,6 +8,7 @@ use coldstart_profile::plan::PlannedDevice;
 use coldstart_profile::{JsonPath, WorkingSet};
 use serde::Serialize;
 
+use super::advice::Advice;
 use super::fix::Prospect;
 use super::installation::Baseline;
 use super::limit::{LimitedBy, limit, limited_by, medians};
@@ -40,6 +41,8 @@ pub struct Story {
     pub fixes: Vec<Step>,
     /// Whether unchanged copies lay over the changed files at the plain start of the last measurement, so that both sides read copies.
     pub before_is_copied: bool,
+    /// What else would make it faster, and is not done by a fix.
+    pub advice: Vec<Advice>,
     /// What limits the plain start.
     pub limited_by: Option<LimitedBy>,
     /// The limit for a cold start on this device, in seconds: computing and reading overlap entirely, and only used bytes are
@@ -64,6 +67,9 @@ pub struct Story {
 pub struct Traces {
     /// The trace of the plain start.
     pub before: JsonPath,
+    /// Its path.
+    #[serde(skip)]
+    pub before_path: PathBuf,
     /// The trace of the start with the fixes.
     pub after: JsonPath,
     /// The page with both.

@@ -75,6 +75,7 @@ fn write_all(places: &TracePlaces, before: &Trace, after: &Trace) -> Result<Trac
     write_file(&places.page, &page)?;
     Ok(Traces {
         before: JsonPath::new(places.before.path()),
+        before_path: places.before.path().to_owned(),
         after: JsonPath::new(places.after.path()),
         page: JsonPath::new(places.page.path()),
         page_path: places.page.path().to_owned(),

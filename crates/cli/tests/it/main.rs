@@ -40,6 +40,7 @@ mod prefetch_process;
 mod report_page;
 mod resolve;
 mod speedup;
+mod speedup_advice;
 mod speedup_hard;
 mod speedup_index;
 mod speedup_install;

@@ -69,6 +69,11 @@ pub struct AppImageOptions {
     pub force: bool,
 }
 
+/// Whether these bytes are an AppImage of type 2 with a squashfs image.
+pub(crate) fn is_appimage(bytes: &[u8]) -> bool {
+    AppImage::read(bytes).is_ok()
+}
+
 /// How an image is made, and what a start reads of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct SquashfsForm {

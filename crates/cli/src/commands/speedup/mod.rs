@@ -1,5 +1,6 @@
 //! `coldstart speedup`: record a program, apply fixes, prove them, and measure before and after.
 
+mod advice;
 mod install;
 mod page;
 mod story;

@@ -5,6 +5,7 @@ use coldstart_app::text::counted;
 use coldstart_profile::measurement::{Comparison, Interval, StartState, Verdict};
 use coldstart_profile::printable;
 
+use super::advice;
 use crate::commands::measure::report::{FIGURES, figures, judged, machine_line, range};
 use crate::output::size;
 use crate::output::table::{Align, Table};
@@ -27,6 +28,7 @@ pub(super) fn in_words(story: &Story, installs: bool) -> String {
     if story.fixes.is_empty() {
         text.push_str(&wrapped("no change recommended: no fix fits, or what was tried is refused", 0));
     }
+    text.push_str(&advice::in_words(&story.advice));
     if let Some(traces) = &story.traces {
         text.push_str(&format!("both starts, traced: {}\n", printable(&traces.page_path)));
     }
