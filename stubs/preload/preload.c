@@ -87,9 +87,9 @@ OPENS_STREAM(fopen)
 OPENS_STREAM(fopen64)
 
 ASKS(opendir, long, 0, 1, (const char *path), (path))
-ASKS(access, int, -1, !(mode & ~7), (const char *path, long mode), (path, mode))
-ASKS(eaccess, int, -1, !(mode & ~7), (const char *path, long mode), (path, mode))
-ASKS(euidaccess, int, -1, !(mode & ~7), (const char *path, long mode), (path, mode))
+ASKS(access, int, -1, !(mode & ~7), (const char *path, int mode), (path, mode))
+ASKS(eaccess, int, -1, !(mode & ~7), (const char *path, int mode), (path, mode))
+ASKS(euidaccess, int, -1, !(mode & ~7), (const char *path, int mode), (path, mode))
 ASKS(faccessat, int, -1, !(mode & ~7) && !(flags & ~NOFOLLOW_EACCESS), (long directory, const char *path, int mode, int flags),
      (directory, path, mode, flags))
 ASKS(stat, int, -1, 1, (const char *path, void *found), (path, found))

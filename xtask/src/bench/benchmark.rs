@@ -83,6 +83,10 @@ pub(super) enum Benchmark {
     IndexPerl,
     /// Guile with 100 directories of modules
     IndexGuile,
+    /// Ruby with 100 directories of files, beside bootsnap
+    IndexRuby,
+    /// Node with 100 directories of packages
+    IndexNode,
     /// Pages of code of a start: plain, with a list of functions, in a random order; the time of making a list
     Order,
     /// How large the page of a million events is, how long it takes to open, how smoothly it pans
@@ -120,7 +124,7 @@ impl Benchmark {
             Self::TraceFunctions => 15,
             Self::TraceFile | Self::ViewPage => 9,
             Self::Order => 11,
-            Self::IndexPython | Self::IndexPerl | Self::IndexGuile => 25,
+            Self::IndexPython | Self::IndexPerl | Self::IndexGuile | Self::IndexRuby | Self::IndexNode => 25,
             _ => 7,
         }
     }

@@ -22,7 +22,12 @@ impl Benchmark {
         match self {
             Self::Container => container::TOOLS,
             Self::Gate => gate::TOOLS,
-            Self::IndexPython | Self::IndexPythonPrograms | Self::IndexPerl | Self::IndexGuile => index::TOOLS,
+            Self::IndexPython
+            | Self::IndexPythonPrograms
+            | Self::IndexPerl
+            | Self::IndexGuile
+            | Self::IndexRuby
+            | Self::IndexNode => index::TOOLS,
             Self::InspectChromium => inspect_chromium::TOOLS,
             Self::InspectUsrLib => inspect_usr_lib::TOOLS,
             Self::Order => order::TOOLS,
@@ -78,6 +83,8 @@ impl Benchmark {
             Self::IndexPythonPrograms => index::measure(workshop, record, index::Language::PythonPrograms),
             Self::IndexPerl => index::measure(workshop, record, index::Language::Perl),
             Self::IndexGuile => index::measure(workshop, record, index::Language::Guile),
+            Self::IndexRuby => index::measure(workshop, record, index::Language::Ruby),
+            Self::IndexNode => index::measure(workshop, record, index::Language::Node),
             _ => self.start().map_or(Ok(()), |start| start.measure(workshop, record)),
         }
     }
@@ -116,9 +123,12 @@ impl Benchmark {
             Self::TraceFile => trace::file::figures(record),
             Self::Order => order::figures(record),
             Self::ViewPage => view_page::figures(record),
-            Self::IndexPython | Self::IndexPythonPrograms | Self::IndexPerl | Self::IndexGuile => {
-                index::figures(record)
-            }
+            Self::IndexPython
+            | Self::IndexPythonPrograms
+            | Self::IndexPerl
+            | Self::IndexGuile
+            | Self::IndexRuby
+            | Self::IndexNode => index::figures(record),
             _ => self.start().map_or(Ok(Vec::new()), |start| start.figures(record)),
         }
     }
@@ -168,6 +178,8 @@ impl Benchmark {
             | Self::IndexPythonPrograms
             | Self::IndexPerl
             | Self::IndexGuile
+            | Self::IndexRuby
+            | Self::IndexNode
             | Self::Container => None,
         }
     }
@@ -214,6 +226,8 @@ mod tests {
                 Benchmark::IndexPythonPrograms,
                 Benchmark::IndexPerl,
                 Benchmark::IndexGuile,
+                Benchmark::IndexRuby,
+                Benchmark::IndexNode,
                 Benchmark::Order,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");

@@ -9,8 +9,10 @@
 
 mod guile;
 mod mounted;
+mod node;
 mod perl;
 mod python;
+mod ruby;
 mod ways;
 mod world;
 
@@ -41,6 +43,9 @@ pub(super) const TOOLS: &[Tool] = &[
     tool("/usr/lib/python3/dist-packages/pip/__init__.py", "python3-pip"),
     tool("/usr/bin/perl", "perl"),
     tool("/usr/bin/guile", "guile-3.0"),
+    tool("/usr/bin/ruby", "ruby"),
+    tool("/usr/lib/ruby/vendor_ruby/bootsnap.rb", "ruby-bootsnap"),
+    tool("/usr/bin/node", "nodejs"),
 ];
 
 /// Cold starts of each way: one takes up to half a minute.
@@ -55,6 +60,8 @@ pub(super) enum Language {
     PythonPrograms,
     Perl,
     Guile,
+    Ruby,
+    Node,
 }
 
 impl Language {
@@ -64,6 +71,8 @@ impl Language {
             Self::PythonPrograms => python::PROGRAMS,
             Self::Perl => perl::RECIPES,
             Self::Guile => guile::RECIPES,
+            Self::Ruby => ruby::RECIPES,
+            Self::Node => node::RECIPES,
         }
     }
 }
