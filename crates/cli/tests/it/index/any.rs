@@ -344,3 +344,27 @@ fn r_finds_packages_with_fewer_calls_and_the_same_library_paths() {
     assert!(copied.success());
     assert!(told(&scene).contains(&scene.text_of("l3/tiny")), "{}", told(&scene));
 }
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_library_of_other_machines_passes_everything_on() {
+    let machines = [
+        ("aarch64", include_bytes!("../../../../../stubs/preload/aarch64.so").as_slice()),
+        ("riscv64", include_bytes!("../../../../../stubs/preload/riscv64.so").as_slice()),
+    ];
+    for (machine, library) in machines {
+        let (compiler, emulator) = (format!("{machine}-linux-gnu-gcc"), format!("qemu-{machine}"));
+        if !has(&compiler) || !has(&emulator) {
+            continue;
+        }
+        let scene = Scene::new();
+        fs::create_dir(scene.path("a")).unwrap();
+        fs::write(scene.path("library.so"), library).unwrap();
+        let teller = program(&format!("index-any-{machine}"), include_str!("any.c"), &compiler, &[]);
+        let mut command = scene.command(&emulator);
+        command.args(["-L", &format!("/usr/{machine}-linux-gnu"), "-E"]);
+        command.arg(format!("LD_PRELOAD={}", scene.text_of("library.so"))).args([&*teller, "cancel"]);
+        let output = command.arg(scene.path("a")).output().unwrap();
+        assert_eq!(text(&output.stdout) + &text(&output.stderr), "cleaned up\nthere\n", "{machine}");
+    }
+}
