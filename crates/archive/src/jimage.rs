@@ -63,7 +63,7 @@ pub struct Resource {
 /// The resources of an image by their places.
 ///
 /// # Errors
-/// If it is no image, or a resource has no place in it.
+/// If it is not an image, or a resource lies outside it.
 pub fn resources(bytes: &[u8]) -> Result<Vec<Resource>, JimageError> {
     let first: [u8; 4] = bytes_at(bytes, 0).ok_or(JimageError::NotJimage)?;
     let number: fn([u8; 4]) -> u32 = match (u32::from_le_bytes(first), u32::from_be_bytes(first)) {

@@ -149,7 +149,9 @@ impl NameLog {
                 let Resolved { open, stat, seen } = resolved;
                 let outside =
                     namespace.and_then(|namespace| self.outside.of(&namespace, thread, &open, &seen.real_path, &stat));
-                path = outside.unwrap_or(std::mem::take(&mut path));
+                if let Some(outside) = outside {
+                    path = outside;
+                }
                 seen
             });
             (file, is_missing)

@@ -79,7 +79,7 @@ impl RecordedStart {
     fn options(&self) -> Result<LaunchOptions, AppError> {
         let options = self.launching.options()?;
         let options = LaunchOptions { working_directory: self.working_directory.clone(), ..options };
-        Ok(self.index.as_ref().map_or_else(|| options.clone(), |index| index.added_to(&options)))
+        Ok(IndexInUse::added_to(self.index.as_ref(), options))
     }
 }
 

@@ -32,10 +32,12 @@ impl IndexInUse {
         &self.directory
     }
 
-    /// The options of a start, with its variables.
-    pub(crate) fn added_to(&self, options: &LaunchOptions) -> LaunchOptions {
-        let mut options = options.clone();
-        options.environment.extend(settings(&self.variables, &options));
+    /// The options of a start, with the variables of the index if there is one.
+    pub(crate) fn added_to(index: Option<&Self>, mut options: LaunchOptions) -> LaunchOptions {
+        if let Some(index) = index {
+            let variables = settings(&index.variables, &options);
+            options.environment.extend(variables);
+        }
         options
     }
 }

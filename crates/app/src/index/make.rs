@@ -123,7 +123,7 @@ struct Maker<'a> {
 /// If the program cannot be started or watched or is in no known language, or the index cannot be written. An earlier index is
 /// unchanged then.
 pub fn make(options: &MakeOptions, observer: &dyn Observer) -> Result<MakeOutcome, AppError> {
-    // What can never be an index's place is told before a wrong input.
+    // A directory that cannot hold an index is refused before the input is looked at.
     let place = IndexPlace::begin(&options.output)?;
     make_at(place, &options.command, &options.launching.options()?, options.shim, observer)
 }

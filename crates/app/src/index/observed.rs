@@ -28,7 +28,7 @@ pub(crate) struct ObservedStart {
     pub(crate) calls: u64,
     /// Of these, those that found nothing, or asked again for what had been asked already.
     pub(crate) vain: u64,
-    /// Directories in which names were asked for, in vain for some.
+    /// Directories in which a look-up failed, and those that were listed.
     pub(crate) searched: BTreeSet<PathBuf>,
 }
 

@@ -94,7 +94,7 @@ fn refusal(command: &CommandLine, reason: &str) -> AppError {
 }
 
 fn obstacle(command: &CommandLine) -> Option<&'static str> {
-    // What cannot be found or read is told when it is started.
+    // Starting a program that cannot be found or read gives a better error.
     let path = std::env::var_os("PATH");
     let program = started(&find_program(&command.program, path.as_deref(), None).ok()?)?;
     if fs::metadata(&program).ok()?.permissions().mode() & OTHER_RIGHTS != 0 {

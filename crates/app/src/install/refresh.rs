@@ -131,8 +131,7 @@ pub(crate) fn refresh_located(
         return Ok(outcome);
     }
     let command = command(&manifest);
-    let options = options(&manifest)?;
-    let options = index.as_ref().map_or_else(|| options.clone(), |index| index.added_to(&options));
+    let options = IndexInUse::added_to(index.as_ref(), options(&manifest)?);
     observer.note(&format!("recording a start of {command}"));
     let recorder = PlanRecorder {
         command: &command,

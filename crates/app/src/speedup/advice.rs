@@ -34,7 +34,7 @@ const LEAST_SHARE: f64 = 0.01;
 const LEAST_SECONDS: f64 = 0.001;
 /// Code is large from here on, in bytes.
 const LARGE_CODE: u64 = 1 << 20;
-/// Programs and libraries of which this is told: those with the largest saving.
+/// How many programs and libraries are listed: those with the largest savings.
 const MOST_OBJECTS: usize = 2;
 /// Of code that is touched more densely, another order saves little.
 const SPARSE: f64 = 0.5;

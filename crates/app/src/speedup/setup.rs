@@ -19,6 +19,7 @@ use super::subject::Subject;
 use crate::error::AppError;
 use crate::fix_kind::{FileChange, FixKind};
 use crate::image::{ImageOfStart, image_of_start};
+use crate::index::IndexInUse;
 use crate::measure::candidate;
 use crate::prefetch::RecordedPlan;
 
@@ -144,7 +145,7 @@ impl Setup {
     /// If the view cannot be made.
     pub(super) fn recording_options(&mut self, base: &LaunchOptions) -> Result<LaunchOptions, AppError> {
         let options = self.launch_options(base)?;
-        Ok(self.index.as_ref().map_or_else(|| options.clone(), |index| index.in_use.added_to(&options)))
+        Ok(IndexInUse::added_to(self.index().map(|index| &index.in_use), options))
     }
 
     /// Has the program started with an index. What other fixes record is recorded with it in use.

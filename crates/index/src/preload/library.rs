@@ -1,6 +1,6 @@
 //! The preloaded library: machine code that is the same for all, followed by a table, which the loader maps together with it.
 //!
-//! The section headers are left out: nobody needs them to load the library, and they would have to move.
+//! The section headers are dropped: the loader does not use them, and they would have to be moved.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;

@@ -40,6 +40,17 @@ impl OwnDisk {
     }
 }
 
+/// Starts the program from an image and kills the launcher, a little later each time.
+fn kill_launchers(scene: &Scene, image: &str) {
+    for round in 0..12 {
+        let mut command = scene.command(&["run", image], &["-"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(2 * round));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
 #[test]
 fn nothing_stays_of_a_program_that_ends_or_is_killed() {
     let Some(scene) = Scene::new() else { return };
@@ -61,13 +72,7 @@ fn nothing_stays_of_a_launcher_that_is_killed_at_any_moment() {
     let Some(scene) = Scene::new() else { return };
     let Some(disk) = OwnDisk::new(&scene) else { return };
     scene.whole_image("disk/x.erofs");
-    for round in 0..12 {
-        let mut command = scene.command(&["run", "disk/x.erofs"], &["-"]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(2 * round));
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
+    kill_launchers(&scene, "disk/x.erofs");
     disk.expect_free();
 }
 
@@ -92,13 +97,7 @@ fn an_image_in_memory_is_mounted_by_a_loop_device_which_ends_with_the_program() 
     assert_eq!(other.ask(&format!("look {}", scene.share("a"))), scene.line_of_image("a"));
     assert_eq!(program.end(), Some(0));
     drop(other);
-    for round in 0..12 {
-        let mut command = scene.command(&["run", "memory/x.erofs"], &["-"]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(2 * round));
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
+    kill_launchers(&scene, "memory/x.erofs");
     eventually("the end of all loop devices", || devices() == 0);
     disk.expect_free();
 }

@@ -124,7 +124,7 @@ fn compression_and_block_size_are_told_and_changed_when_asked() {
     let Some(scene) = scene() else { return };
     make(&scene, "app", "", &["-comp", "xz", "-b", "1M"]);
     trace(&scene, "app");
-    // Without an output, what it costs is told, and nothing is written.
+    // Without an output it reports the costs and writes nothing.
     let names =
         || fs::read_dir(scene.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>();
     let before = names();
