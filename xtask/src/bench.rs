@@ -101,10 +101,9 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
     let day = utc("%Y-%m-%d")?;
     let mut failures = Vec::new();
     for benchmark in names {
-        if let Err(error) = carry_out(benchmark, arguments.runs, &day, &workshop, &results) {
-            if workshop.runner.is_interrupted() {
-                return Err(error.context("interrupted; finished results are kept"));
-            }
+        let carried_out = carry_out(benchmark, arguments.runs, &day, &workshop, &results);
+        ensure!(!workshop.runner.is_interrupted(), "interrupted; finished results are kept");
+        if let Err(error) = carried_out {
             eprintln!("bench: {benchmark} failed: {error:#}");
             failures.push(benchmark.to_string());
         }

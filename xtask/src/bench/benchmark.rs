@@ -25,7 +25,7 @@ pub(super) enum Benchmark {
     ImagesNetwork,
     /// The same on this machine's own disk
     ImagesDisk,
-    /// Three programs from start images on a disk with a moving head
+    /// The same on a disk with a moving head: half an hour
     ImagesHdd,
     /// A hundred starts of one program at once on a network disk: bytes read, and the time of the last
     StartsAtOnce,

@@ -1,8 +1,10 @@
 //! Writing an image for starts on this machine: written, started from, and written again with what that start missed.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use coldstart_image::{Compression, Entry, HotOrder, HotRun, Plan, Written, stage_image};
 use coldstart_launch::{CommandLine, Interrupt, LaunchError, LaunchOptions};
@@ -85,9 +87,61 @@ impl Completing<'_> {
     }
 }
 
-/// Appends pages to an order, for one program: what other programs need is read before.
+/// Adds pages to an order, for one program. When in the start they were needed is not known, only that it was not before their file was first
+/// used: so they lie in front of the first hot pages of the file. At the end of the order, one page that is needed early would hold up the start
+/// until all others are read.
 fn add_missed(order: &mut HotOrder, missed: Vec<(PathBuf, PageRange)>, program: &OsStr) {
     let bit = order.programs.iter().position(|known| known == program).unwrap_or(0);
     let programs = 1u64.checked_shl(bit as u32).unwrap_or(u64::MAX);
-    order.runs.extend(missed.into_iter().map(|(path, pages)| HotRun { path: path.into(), pages, programs }));
+    let mut of_files: BTreeMap<Arc<Path>, Vec<PageRange>> = BTreeMap::new();
+    for (path, pages) in missed {
+        of_files.entry(path.into()).or_default().push(pages);
+    }
+    let new = |path: Arc<Path>, pages: Vec<PageRange>| {
+        pages.into_iter().map(move |pages| HotRun { path: Arc::clone(&path), pages, programs })
+    };
+    let mut runs = Vec::with_capacity(order.runs.len());
+    for run in std::mem::take(&mut order.runs) {
+        if run.programs & programs != 0 {
+            runs.extend(of_files.remove_entry(&run.path).into_iter().flat_map(|(path, pages)| new(path, pages)));
+        }
+        runs.push(run);
+    }
+    // Files of which only other programs have hot pages.
+    runs.extend(of_files.into_iter().flat_map(|(path, pages)| new(path, pages)));
+    order.runs = runs;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missed_pages_lie_where_the_program_first_uses_their_file() {
+        let run = |path: &str, start, programs| HotRun {
+            path: Path::new(path).into(),
+            pages: PageRange::new(start, 2).unwrap(),
+            programs,
+        };
+        let mut order = HotOrder {
+            programs: vec!["other".into(), "program".into()],
+            runs: vec![run("/a", 0, 3), run("/b", 0, 1), run("/b", 8, 2), run("/a", 4, 2), run("/c", 0, 1)],
+            ..HotOrder::default()
+        };
+        let missed = [("/b", 20), ("/a", 10), ("/b", 30), ("/c", 6)];
+        let missed = missed.map(|(path, start)| (PathBuf::from(path), PageRange::new(start, 2).unwrap()));
+        add_missed(&mut order, missed.into(), OsStr::new("program"));
+        let expected = [
+            run("/a", 10, 2),
+            run("/a", 0, 3),
+            run("/b", 0, 1),
+            run("/b", 20, 2),
+            run("/b", 30, 2),
+            run("/b", 8, 2),
+            run("/a", 4, 2),
+            run("/c", 0, 1),
+            run("/c", 6, 2),
+        ];
+        assert_eq!(order.runs, expected);
+    }
 }

@@ -1,5 +1,5 @@
 //! `images-network`, `images-disk`, `images-hdd`: the programs from start images, as they are and compressed, beside plain starts and exact
-//! plans, cold and hot. Where a head moves, a plain start takes a quarter of a minute: there only three of them.
+//! plans, cold and hot.
 //!
 //! Not obvious: a start that cannot use its image starts without it, and would be measured as a start with one. So one start of each image
 //! says before how many files came from it.
@@ -26,13 +26,11 @@ const EXACT: usize = 1;
 const IMAGES: [(usize, &str); 2] = [(2, "none"), (3, "zstd")];
 /// All but PostgreSQL, which `setpriv` starts for another user.
 const PROGRAMS: [&str; 7] = ["libreoffice", "firefox", "chromium", "javac", "clang", "gdb", "python-numpy"];
-const PROGRAMS_HDD: [&str; 3] = ["libreoffice", "firefox", "clang"];
 /// How a start says how many files came from its image.
 const IN_PLACE: &str = "of the image in place";
 
 pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record, kind: BedKind) -> Result<()> {
-    let programs = list::named(if kind == BedKind::Hdd { &PROGRAMS_HDD } else { &PROGRAMS });
-    on_beds(workshop, record, &[(kind, kind.name(), programs)], case)?;
+    on_beds(workshop, record, &[(kind, kind.name(), list::named(&PROGRAMS))], case)?;
     let about = "commands: A plain, B with the exact plan, C from the image, D from the zstd image, by `coldstart-run`";
     record.add("about", json!([about]));
     Ok(())
@@ -143,6 +141,5 @@ mod tests {
     #[test]
     fn all_programs_of_the_images_exist() {
         assert_eq!(list::named(&PROGRAMS).len(), PROGRAMS.len());
-        assert_eq!(list::named(&PROGRAMS_HDD).len(), PROGRAMS_HDD.len());
     }
 }

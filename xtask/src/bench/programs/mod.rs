@@ -36,7 +36,7 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     Ok(())
 }
 
-/// Measures all programs on all disks into the record's part `cases`.
+/// Measures all programs on all disks into the record's part `cases`. Interrupted, it keeps those that are finished.
 fn on_beds(workshop: &Workshop, record: &mut Record, beds: &[OnBed], measure: MeasureCase) -> Result<()> {
     let mut cases = Vec::new();
     for (kind, name, programs) in beds {
@@ -49,8 +49,9 @@ fn on_beds(workshop: &Workshop, record: &mut Record, beds: &[OnBed], measure: Me
             Ok(())
         });
         match measured {
-            Err(error) if workshop.runner.is_interrupted() || cases.is_empty() => return Err(error),
+            Err(error) if cases.is_empty() => return Err(error),
             // What was measured before is worth keeping.
+            Err(_) if workshop.runner.is_interrupted() => break,
             Err(error) => cases.push(failed(record, name, "the disk", &error)),
             Ok(()) => {}
         }
