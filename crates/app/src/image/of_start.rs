@@ -34,6 +34,7 @@ pub(crate) struct ImageOfStart {
 /// If it cannot be made, or no start from it is possible.
 pub(crate) fn image_of_start(
     set: &WorkingSet,
+    compression: Compression,
     command: &CommandLine,
     launch: &LaunchOptions,
     path: &Path,
@@ -50,7 +51,6 @@ pub(crate) fn image_of_start(
     let mut hot = hot_order(&touches).ok_or_else(|| anyhow!("no order of the start's pages can be made"))?;
     keep_coverable(&mut hot, &mut entries, false);
     hot.outside = outside::plans(&hot, &[(&program, set)])?;
-    let compression = Compression::None;
     let completing = Completing {
         entries,
         trees,

@@ -8,6 +8,7 @@ use super::setup::Setup;
 use super::subject::Subject;
 use crate::error::AppError;
 use crate::fix_kind::FixKind;
+use crate::image::Compression;
 use crate::prefetch::RecordedPlan;
 use crate::text::size;
 
@@ -15,6 +16,11 @@ use crate::text::size;
 const LOOKS_AT_ONCE: f64 = 16.0;
 /// On a disk that seeks, so many looks are answered by one read: inodes of a package lie together.
 const LOOKS_OF_A_READ: f64 = 8.0;
+
+/// Below so many bytes a second, unpacking takes less time than reading what it saves (docs/decisions/0031-compressed-start-images.md).
+const SLOW: u64 = 400_000_000;
+/// What is left of hot pages that are compressed: a third with LibreOffice, clang and gdb, a half with Firefox.
+const COMPRESSED: f64 = 0.45;
 
 /// An image as a fix.
 pub(super) struct ImageFix<'args> {
@@ -49,19 +55,39 @@ impl Fix for ImageFix<'_> {
         let device = subject.device();
         let looks = set.files.len() as f64 / if device.seeks { LOOKS_OF_A_READ } else { LOOKS_AT_ONCE };
         let looking = looks * device.latency.as_secs_f64();
-        let reading = if device.bandwidth > 0 { bytes as f64 / device.bandwidth as f64 } else { 0.0 };
+        let (stored, how) = match compression(device.bandwidth) {
+            Compression::Zstd => (bytes as f64 * COMPRESSED, ", compressed"),
+            Compression::None => (bytes as f64, ""),
+        };
+        let reading = if device.bandwidth > 0 { stored / device.bandwidth as f64 } else { 0.0 };
         let hot = subject.cached.plan.summary.hot_start.as_secs_f64();
-        let why = format!("{} in one range, beside the program", size(bytes));
+        let why = format!("{} in one range{how}, beside the program", size(bytes));
         Ok(Prospect::of(self, Some(looking + hot.max(reading)), why))
     }
 
     fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError> {
-        if setup.overlays().is_empty() && setup.index().is_none() {
-            return setup.start_from_image(&self.recorded(subject).working_set, subject, self.beside);
+        let inside;
+        let used = if setup.overlays().is_empty() && setup.index().is_none() {
+            &self.recorded(subject).working_set
+        } else {
+            inside = recorded_inside(setup, subject, |recorder| recorder.used())?;
+            &inside.working_set
+        };
+        let mut make = |compression| setup.start_from_image(used, compression, subject, self.beside);
+        let compression = compression(subject.device().bandwidth);
+        match make(compression) {
+            // Not every kernel mounts compressed images.
+            Err(_) if compression == Compression::Zstd && subject.interrupt.signal().is_none() => {
+                make(Compression::None)
+            }
+            made => made,
         }
-        let used = recorded_inside(setup, subject, |recorder| recorder.used())?;
-        setup.start_from_image(&used.working_set, subject, self.beside)
     }
+}
+
+/// How hot pages are stored on a disk of so many bytes a second; 0 is an unknown disk.
+fn compression(bandwidth: u64) -> Compression {
+    if (1..SLOW).contains(&bandwidth) { Compression::Zstd } else { Compression::None }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::launcher::LaunchWith;
 use super::subject::Subject;
 use crate::error::AppError;
 use crate::fix_kind::{FileChange, FixKind};
-use crate::image::{ImageOfStart, image_of_start};
+use crate::image::{Compression, ImageOfStart, image_of_start};
 use crate::index::IndexInUse;
 use crate::measure::candidate;
 use crate::prefetch::RecordedPlan;
@@ -191,6 +191,7 @@ impl Setup {
     pub(super) fn start_from_image(
         &mut self,
         set: &WorkingSet,
+        compression: Compression,
         subject: &Subject<'_>,
         beside: &Path,
     ) -> Result<(), AppError> {
@@ -204,7 +205,7 @@ impl Setup {
         let mut launch = self.recording_options(subject.launch)?;
         let mounts = launch.mounts.take();
         let (program, interrupt) = (subject.program, &subject.interrupt);
-        let make = || image_of_start(set, program, &launch, &file, interrupt);
+        let make = || image_of_start(set, compression, program, &launch, &file, interrupt);
         // Inside, the changed files are what the image is made of, and what it lies over.
         let made = match mounts {
             Some(mounts) => mounts.inside(make)??,

@@ -39,9 +39,12 @@ pub use trust::{Distrust, check as check_trust, is_roots_directory};
 /// Where root mounts images for everybody: a directory for each, named by its UUID.
 pub const MOUNTS: &str = "/run/coldstart/images";
 
-/// The front takes two reads. Where they take longer than this, the disk has a head that moves: then originals are looked at before the hot range is
-/// read, because both at once would send the head to and fro. Otherwise they are done at the same time. What sysfs says of virtual disks is not to be relied on.
+/// The front takes two reads. Where they take longer than this and the transfer, the disk has a head that moves: then originals are looked at before the hot
+/// range is read, because both at once would send the head to and fro. Otherwise they are done at the same time. What sysfs says of virtual disks is not to be
+/// relied on.
 const SEEK: Duration = Duration::from_millis(4);
+/// Bytes a second of a slow disk: the front of a large program has half a MB.
+const TRANSFER: u64 = 100_000_000;
 /// On a disk that seeks, the program waits for directories, names and files that are not covered, so that reading them and the hot range do not alternate. At most
 /// so long.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
@@ -112,7 +115,8 @@ pub fn start_from_open(path: &Path, image: &OpenImage, program: &[OsString]) -> 
     let programs = front.programs_of(program);
     // A start that finds its last page in memory finds the rest as well: the names outside, too.
     let is_hot = stream::is_in_memory(image, &front, programs);
-    let seeks = !is_hot && took > SEEK;
+    let transfer = Duration::from_nanos(front.index.front_length() * (1_000_000_000 / TRANSFER));
+    let seeks = !is_hot && took > SEEK + transfer;
     let mut reads = false;
     // Not before it is known who could have written the image.
     let placed = take_place(path, image, &front, &mut || {

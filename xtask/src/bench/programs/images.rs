@@ -1,8 +1,12 @@
 //! `images-network`, `images-disk`, `images-hdd`: the programs from start images, as they are and compressed, beside plain starts and exact
 //! plans, cold and hot.
 //!
+//! Images are mounted as an installation mounts them: so what one start has read stays in memory for the next, and hot starts are hot.
+//!
 //! Not obvious: a start that cannot use its image starts without it, and would be measured as a start with one. So one start of each image
 //! says before how many files came from it.
+
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -42,13 +46,20 @@ fn case(workshop: &Workshop, bed: &Bed<'_>, program: &Started, runs: u32) -> Res
     let device = device_of(workshop, bed, &exact)?;
     let mut compare = vec![planned(bed, program, &exact)];
     let mut images = Vec::new();
-    for (_, how) in IMAGES {
-        let image = format!("/var/lib/{}.{how}.erofs", program.name);
-        images.push(make(workshop, bed, program, how, &image)?);
-        compare.push(planned(bed, program, &image));
+    let paths = IMAGES.map(|(_, how)| format!("/var/lib/{}.{how}.erofs", program.name));
+    for ((_, how), image) in IMAGES.iter().zip(&paths) {
+        images.push(make(workshop, bed, program, how, image)?);
+        compare.push(planned(bed, program, image));
     }
     bed.flush()?;
-    let measurement = compare_starts(workshop, bed, program, runs, &compare)?;
+    let words = |verb, image| bed.inside(&[COLDSTART, "image", verb, image]);
+    let mounted = paths.iter().try_for_each(|image| workshop.runner.run(&words("mount", image)));
+    let measurement = mounted.and_then(|()| compare_starts(workshop, bed, program, runs, &compare));
+    for image in &paths {
+        // Not through the runner: after an interrupt the bed must come down all the same.
+        crate::tools::run(Command::new("chroot").args(words("umount", image).iter().skip(1)).stdout(Stdio::null()))?;
+    }
+    let measurement = measurement?;
     Ok(json!({"recorded": {"exact": of_exact, "device": device}, "images": images, "measurement": measurement}))
 }
 
