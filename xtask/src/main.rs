@@ -12,6 +12,7 @@ mod compare;
 mod corpus;
 mod demo;
 mod generate;
+mod package;
 mod release;
 mod suite;
 mod tools;
@@ -45,6 +46,8 @@ enum Chore {
     Manual { directory: PathBuf },
     /// Build the programs as users get them: optimised, and the small launcher static
     Release,
+    /// Build packages to install: a .deb, and an archive with static programs
+    Package(package::PackageArguments),
     /// Build a Debian image that the slow beds serve (cached; needs root)
     Corpus {
         /// Which programs it holds
@@ -76,6 +79,7 @@ fn carry_out(chore: Chore) -> anyhow::Result<()> {
         }
         Chore::Manual { directory } => checks::manual(&directory)?,
         Chore::Release => release::release()?,
+        Chore::Package(arguments) => package::package(&arguments)?,
         Chore::Compare(arguments) => compare::compare(&arguments)?,
         Chore::Corpus { collection } => {
             let built = corpus::corpus(collection)?;

@@ -15,12 +15,42 @@ const LAUNCHER: &str = "coldstart-run";
 
 /// Builds both programs and prints their paths and sizes.
 pub(crate) fn release() -> Result<()> {
-    run(cargo().args(["build", "--release", "--package=coldstart"]))?;
-    let launcher = launcher()?;
-    for program in [launcher.with_file_name("coldstart"), launcher] {
+    for program in programs()? {
         println!("{} {}", fs_err::metadata(&program)?.len(), program.display());
     }
     Ok(())
+}
+
+/// Builds both programs and returns their paths.
+pub(crate) fn programs() -> Result<Vec<PathBuf>> {
+    run(cargo().args(["build", "--release", "--package=coldstart"]))?;
+    let launcher = launcher()?;
+    Ok(vec![launcher.with_file_name("coldstart"), launcher])
+}
+
+/// Builds both programs linked statically with musl, and returns their paths.
+pub(crate) fn static_programs() -> Result<Vec<PathBuf>> {
+    let target = musl();
+    ensure!(has_target(&target), "Rust's library for {target} is missing\nhint: rustup target add {target}");
+    run(cargo().args([
+        "build",
+        "--release",
+        "--package=coldstart",
+        "--package=coldstart-launcher",
+        "--target",
+        &target,
+    ]))?;
+    let built = target_directory()?.join(&target).join("release");
+    let programs = ["coldstart", LAUNCHER].map(|name| built.join(name));
+    for program in &programs {
+        ensure!(is_static(program)?, "{} asks for a loader, and should be static", program.display());
+    }
+    Ok(programs.into())
+}
+
+/// Rust's name of this machine with musl.
+fn musl() -> String {
+    format!("{}-unknown-linux-musl", std::env::consts::ARCH)
 }
 
 /// Builds `coldstart-run` and returns its path beside `coldstart`, where `speedup` looks for it.
@@ -28,7 +58,7 @@ pub(crate) fn release() -> Result<()> {
 /// Where Rust's standard library for musl is missing and cannot be installed, the launcher is a dynamic program of this machine.
 pub(crate) fn launcher() -> Result<PathBuf> {
     let beside = target_directory()?.join("release").join(LAUNCHER);
-    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let target = musl();
     let mut build = cargo();
     build.args(["build", "--release", "--package=coldstart-launcher"]);
     if !has_target(&target) {

@@ -53,6 +53,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("gdb", "gdb"),
     tool("xz", "xz-utils"),
     tool("ldconfig", "libc-bin"),
+    tool("dpkg-shlibdeps", "dpkg-dev"),
     // musl's loader is no program of PATH. The tests that run it know x86-64 only.
     #[cfg(target_arch = "x86_64")]
     tool("/lib/ld-musl-x86_64.so.1", "musl"),

@@ -105,6 +105,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn pages_are_compressed_on_slow_disks_only() {
+        assert_eq!([120, 250].map(|megabytes| compression(megabytes * 1_000_000)), [Compression::Zstd; 2]);
+        assert_eq!([2_000_000_000, 0].map(compression), [Compression::None; 2]);
+    }
+
+    #[test]
     fn an_image_is_made_of_changed_copies_and_lies_over_them() {
         if !is_root() {
             return;

@@ -1,0 +1,178 @@
+//! Packages to install: a `.deb`, and a tar archive with static programs. The same sources give the same bytes.
+//!
+//! | step | file |
+//! |---|---|
+//! | what is installed where | `package/content.rs` |
+//! | the Debian package | `package/debian.rs` |
+//! | the archive for all distributions | `package/archive.rs` |
+//! | installed, used and removed in clean systems | `package/try_out.rs` |
+
+mod archive;
+mod content;
+mod debian;
+mod try_out;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::cargo::{target_directory, workspace};
+use crate::tools::{Tool, install_missing, tool};
+
+/// What building packages takes.
+const TOOLS: &[Tool] = &[
+    tool("dpkg-deb", "dpkg"),
+    tool("dpkg-shlibdeps", "dpkg-dev"),
+    tool("gzip", "gzip"),
+    tool("tar", "tar"),
+    tool("musl-gcc", "musl-tools"),
+];
+
+/// How packages are built.
+#[derive(clap::Args)]
+pub(crate) struct PackageArguments {
+    /// Directory for the packages, instead of `package` in cargo's target directory
+    #[arg(long, short)]
+    output: Option<PathBuf>,
+    /// Install, use and remove the Debian package in clean systems of these releases, made with debootstrap (needs root)
+    #[arg(long, value_name = "RELEASE", num_args = 0.., default_missing_values = ["bookworm", "trixie"])]
+    try_out: Option<Vec<String>>,
+}
+
+/// Builds the packages and prints their sizes and paths.
+pub(crate) fn package(arguments: &PackageArguments) -> Result<()> {
+    install_missing(TOOLS)?;
+    let output = match &arguments.output {
+        Some(directory) => std::path::absolute(directory)?,
+        None => target_directory()?.join("package"),
+    };
+    fs_err::create_dir_all(&output)?;
+    let source = Source::of_workspace()?;
+    let manual = output.join("manual");
+    crate::checks::manual(&manual)?;
+
+    let programs = crate::release::programs()?;
+    let package = debian::build(&programs, &manual, &source, &output)?;
+    let programs = crate::release::static_programs()?;
+    let archive = archive::build(&programs, &manual, &source, &output)?;
+    fs_err::remove_dir_all(&manual)?;
+    for path in [&package, &archive] {
+        println!("{} {}", fs_err::metadata(path)?.len(), path.display());
+    }
+    if let Some(releases) = &arguments.try_out {
+        try_out::try_out(releases, &package, &archive, &output)?;
+    }
+    Ok(())
+}
+
+/// What the packages are built from.
+struct Source {
+    version: String,
+    /// Seconds since 1970 of the last commit: the time of all files, so that the same sources give the same bytes.
+    time: String,
+}
+
+impl Source {
+    fn of_workspace() -> Result<Self> {
+        let git = Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(workspace()).output();
+        let commit = git.ok().filter(|output| output.status.success());
+        let time = commit.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
+        // An archive of the sources has no history; the name of this variable is that of reproducible-builds.org.
+        let given = std::env::var("SOURCE_DATE_EPOCH").ok();
+        let time = given.unwrap_or_else(|| time.trim().to_owned());
+        ensure!(
+            time.parse::<u32>().is_ok(),
+            "the time of the sources is not known\nhint: build from a clone, or set SOURCE_DATE_EPOCH"
+        );
+        Ok(Self { version: env!("CARGO_PKG_VERSION").to_owned(), time })
+    }
+}
+
+/// A directory that is empty at the beginning.
+fn emptied(directory: PathBuf) -> Result<PathBuf> {
+    if directory.exists() {
+        fs_err::remove_dir_all(&directory)?;
+    }
+    fs_err::create_dir_all(&directory)?;
+    Ok(directory)
+}
+
+/// The text of a file of the workspace.
+fn text_of(path: &str) -> Result<String> {
+    Ok(fs_err::read_to_string(workspace().join(path))?)
+}
+
+/// The last part of a path.
+fn name_of(path: &Path) -> Result<&std::ffi::OsStr> {
+    path.file_name().with_context(|| format!("{} has no name", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use fs_err as fs;
+
+    use super::*;
+
+    /// Both packages of two small programs.
+    fn built(directory: &Path) -> [PathBuf; 2] {
+        let (programs, manual) = (directory.join("programs"), directory.join("manual"));
+        for below in [&programs, &manual.join("man1"), &manual.join("completions")] {
+            fs::create_dir_all(below).unwrap();
+        }
+        let programs = ["coldstart", "coldstart-run"].map(|name| programs.join(name));
+        for program in &programs {
+            fs::copy("/bin/true", program).unwrap();
+        }
+        for name in
+            ["man1/coldstart.1", "completions/coldstart.bash", "completions/_coldstart", "completions/coldstart.fish"]
+        {
+            fs::write(manual.join(name), name).unwrap();
+        }
+        let source = Source { version: "1.2".to_owned(), time: "1700000000".to_owned() };
+        [
+            debian::build(&programs, &manual, &source, directory).unwrap(),
+            archive::build(&programs, &manual, &source, directory).unwrap(),
+        ]
+    }
+
+    fn said(command: &mut Command) -> String {
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[test]
+    fn packages_hold_what_a_user_looks_for_and_are_the_same_bytes_each_time() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let ([package, archive], again) = (built(one.path()), built(other.path()));
+        for (path, again) in [&package, &archive].into_iter().zip(&again) {
+            assert_eq!(path.file_name(), again.file_name());
+            assert!(fs::read(path).unwrap() == fs::read(again).unwrap(), "{} differs", path.display());
+        }
+        let listed = said(Command::new("dpkg-deb").arg("--contents").arg(&package));
+        let packed = said(Command::new("tar").args(["--list", "--file"]).arg(&archive));
+        for (name, in_archive) in [
+            ("usr/bin/coldstart", "bin/coldstart"),
+            ("usr/bin/coldstart-run", "bin/coldstart-run"),
+            ("usr/share/man/man1/coldstart.1.gz", "share/man/man1/coldstart.1.gz"),
+            ("usr/share/bash-completion/completions/coldstart", "share/bash-completion/completions/coldstart"),
+            ("usr/share/zsh/vendor-completions/_coldstart", "share/zsh/vendor-completions/_coldstart"),
+            ("usr/share/fish/vendor_completions.d/coldstart.fish", "share/fish/vendor_completions.d/coldstart.fish"),
+            ("usr/share/doc/coldstart/changelog.gz", "share/doc/coldstart/changelog.gz"),
+        ] {
+            assert!(
+                listed.lines().any(|line| line.contains("root/root") && line.ends_with(&format!("./{name}"))),
+                "{listed}"
+            );
+            assert!(packed.lines().any(|line| line.ends_with(&format!("-linux/{in_archive}"))), "{packed}");
+        }
+        let field = |name: &str| said(Command::new("dpkg-deb").arg("--field").arg(&package).arg(name));
+        assert!(field("Depends").contains("libc6"), "{}", field("Depends"));
+        assert_eq!(field("Version").trim(), "1.2");
+        let scripts = one.path().join("control");
+        said(Command::new("dpkg-deb").arg("--control").arg(&package).arg(&scripts));
+        assert!(!fs::read_to_string(scripts.join("postinst")).unwrap().contains("#DEBHELPER#"));
+        assert!(fs::read_to_string(scripts.join("triggers")).unwrap().contains("/usr/lib"));
+    }
+}

@@ -1,0 +1,30 @@
+//! The archive for all distributions: static programs, which need no library of the system.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+use fs_err as fs;
+
+use super::content::{self, put};
+use super::{Source, emptied};
+use crate::cargo::workspace;
+use crate::tools::run;
+
+/// Builds the archive in `output` and returns its path. It holds one directory, which can be copied over a prefix such as `/usr/local`.
+pub(super) fn build(programs: &[PathBuf], manual: &Path, source: &Source, output: &Path) -> Result<PathBuf> {
+    let name = format!("coldstart-{}-{}-linux", source.version, std::env::consts::ARCH);
+    let staging = emptied(output.join("archive"))?;
+    let root = staging.join(&name);
+    content::lay(programs, manual, &root)?;
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        put(&workspace().join(licence), &root.join("share/doc/coldstart").join(licence), 0o644)?;
+    }
+    let archive = output.join(format!("{name}.tar.xz"));
+    let mut pack = Command::new("tar");
+    pack.env("XZ_OPT", "-9").args(["--create", "--xz", "--sort=name", "--format=gnu"]);
+    pack.args(["--owner=root:0", "--group=root:0", "--mode=u=rwX,go=rX"]).arg(format!("--mtime=@{}", source.time));
+    run(pack.arg("--directory").arg(&staging).arg("--file").arg(&archive).arg(&name))?;
+    fs::remove_dir_all(&staging)?;
+    Ok(archive)
+}

@@ -1,0 +1,120 @@
+//! The Debian package, built by dpkg's own tools.
+//!
+//! Not obvious: no debhelper and no cargo-deb. What is in the package is a directory, `dpkg-deb` writes it, and `dpkg-shlibdeps` says what the
+//! programs depend on; both are on each Debian machine that builds packages.
+
+use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use fs_err as fs;
+
+use super::{Source, content, emptied, text_of};
+use crate::tools::run;
+
+const MAINTAINER: &str = "The coldstart developers <coldstart@localhost>";
+const DESCRIPTION: &str = "make big Linux programs start fast, and prove it
+ coldstart measures how long a program takes to start, shows what it reads
+ from the disk meanwhile, and makes it faster without a recompile: prefetch
+ plans, start images, packed relocations, libraries found at the first try,
+ indexes for interpreters. Each file that it writes is proven to be the same
+ to the dynamic loader, and each change can be undone.";
+
+/// Builds the package in `output` and returns its path.
+pub(super) fn build(programs: &[PathBuf], manual: &Path, source: &Source, output: &Path) -> Result<PathBuf> {
+    let staging = emptied(output.join("debian"))?;
+    let root = staging.join("root");
+    content::lay(programs, manual, &root.join("usr"))?;
+    fs::write(root.join("usr/share/doc/coldstart/copyright"), copyright()?)?;
+
+    let architecture = architecture()?;
+    let installed = content::size(&root)?;
+    let control = root.join("DEBIAN");
+    fs::create_dir_all(&control)?;
+    let depends = dependencies(programs, &staging)?;
+    let fields = [
+        ("Package", "coldstart".to_owned()),
+        ("Version", source.version.clone()),
+        ("Architecture", architecture.clone()),
+        ("Maintainer", MAINTAINER.to_owned()),
+        ("Installed-Size", installed.div_ceil(1024).to_string()),
+        ("Depends", depends),
+        ("Section", "utils".to_owned()),
+        ("Priority", "optional".to_owned()),
+        ("Description", DESCRIPTION.to_owned()),
+    ];
+    let mut text = String::new();
+    for (name, value) in fields {
+        writeln!(text, "{name}: {value}")?;
+    }
+    fs::write(control.join("control"), text)?;
+    fs::write(control.join("md5sums"), sums(&root)?)?;
+    fs::write(control.join("triggers"), text_of("packaging/debian/coldstart.triggers")?)?;
+    // debhelper would put what other tools add in place of the mark; nothing does here.
+    let script = text_of("packaging/debian/coldstart.postinst")?.replace("\n#DEBHELPER#\n", "");
+    let installed = control.join("postinst");
+    fs::write(&installed, script)?;
+    fs::set_permissions(&installed, std::fs::Permissions::from_mode(0o755))?;
+
+    let package = output.join(format!("coldstart_{}_{architecture}.deb", source.version));
+    let mut build = Command::new("dpkg-deb");
+    build.env("SOURCE_DATE_EPOCH", &source.time).args(["--root-owner-group", "-Zxz", "-z9", "--build"]);
+    run(build.arg(&root).arg(&package))?;
+    fs::remove_dir_all(&staging)?;
+    Ok(package)
+}
+
+/// Debian's name of this machine's architecture.
+fn architecture() -> Result<String> {
+    let output = Command::new("dpkg").arg("--print-architecture").output().context("cannot start dpkg")?;
+    ensure!(output.status.success(), "dpkg --print-architecture ended with {}", output.status);
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+/// What the programs need of the system's libraries, in the versions that they need.
+fn dependencies(programs: &[PathBuf], staging: &Path) -> Result<String> {
+    // It wants the sources' control file, and reads no more of it than this.
+    fs::create_dir_all(staging.join("debian"))?;
+    fs::write(staging.join("debian/control"), "Source: coldstart\n\nPackage: coldstart\nArchitecture: any\n")?;
+    // The launcher is static and depends on nothing, which dpkg-shlibdeps warns of.
+    let output = Command::new("dpkg-shlibdeps")
+        .args(["-O", "--warnings=0"])
+        .args(programs)
+        .current_dir(staging)
+        .output()
+        .context("cannot start dpkg-shlibdeps")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "dpkg-shlibdeps ended with {}: {}", output.status, said.trim());
+    let answer = String::from_utf8(output.stdout)?;
+    let depends = answer.lines().find_map(|line| line.strip_prefix("shlibs:Depends="));
+    Ok(depends.with_context(|| format!("dpkg-shlibdeps answered {answer:?}"))?.to_owned())
+}
+
+/// The licences, in the form of Debian's policy (12.5).
+fn copyright() -> Result<String> {
+    let mut text = "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
+                    Upstream-Name: coldstart\n\nFiles: *\nCopyright: The coldstart developers\nLicense: MIT or Apache-2.0\n\n\
+                    License: MIT\n"
+        .to_owned();
+    for line in text_of("LICENSE-MIT")?.lines() {
+        let _ = if line.trim().is_empty() { writeln!(text, " .") } else { writeln!(text, " {line}") };
+    }
+    text.push_str("\nLicense: Apache-2.0\n On Debian systems, it is in /usr/share/common-licenses/Apache-2.0.\n");
+    Ok(text)
+}
+
+/// MD5 of each installed file, as `dpkg --verify` reads them.
+fn sums(root: &Path) -> Result<String> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in walkdir::WalkDir::new(root.join("usr")).sort_by_file_name() {
+        let entry = entry?;
+        if entry.file_type().is_file() {
+            files.push(entry.path().strip_prefix(root)?.to_owned());
+        }
+    }
+    let output = Command::new("md5sum").args(&files).current_dir(root).output().context("cannot start md5sum")?;
+    ensure!(output.status.success(), "md5sum ended with {}", output.status);
+    Ok(String::from_utf8(output.stdout)?)
+}
