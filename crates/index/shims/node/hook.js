@@ -10,8 +10,8 @@
   const log = process.env.COLDSTART_INDEX_LOG_NODE;
   const stat = fs.statSync;
   const find = Module._findPath;
-  // With fewer directories a table of their names is no gain.
-  const FEW_ENDS = 8;
+  // With fewer directories neither a table of their names is a gain, nor asking for them again before a name counts as missing.
+  const FEW = 16;
   delete Module._cache[__filename];
 
   // Another Node, and its children, see the variable as it was.
@@ -31,14 +31,15 @@
   };
 
   let guards = [];
-  let directories = {};
+  // Not an object: it would enter each name that is looked up into V8's table of names, which takes longer than Node's own search.
+  let directories = new Map();
   let isIndexed = false;
   let states = [];
   try {
     const index = JSON.parse(fs.readFileSync(`${__dirname}/index.json`, 'utf8'));
     if (index.version === 1 && index.tag === tag) {
       guards = index.guards;
-      directories = index.directories;
+      directories = new Map(Object.entries(index.directories));
       isIndexed = true;
     }
   } catch (error) {
@@ -58,19 +59,22 @@
   };
 
   // Whether Node may search a name in one directory or more of a list by what a directory has: not by a path through `..`, or another
-  // spelling of a name.
+  // spelling of a name. Without expressions, whose compilation takes longer than all this.
   const isSearch = (request, paths) => {
     if (typeof request !== 'string' || !Array.isArray(paths) || paths.length < 2) return false;
     if (request === '' || request[0] === '.' || request[0] === '/') return false;
-    if (/[^ -~]|\/(?:\.{0,2}\/|\.{1,2}$)/.test(request)) return false;
-    if (paths.some((path) => typeof path !== 'string')) return false;
+    for (let at = 0; at < request.length; at++) {
+      const code = request.charCodeAt(at);
+      if (code < 32 || code > 126) return false;
+    }
+    if (request.includes('//') || request.includes('/.')) return false;
     for (const extension in Module._extensions) if (extension[0] !== '.') return false;
     return true;
   };
 
   // The end of nearly every list is the same: the directories of NODE_PATH, and Node's own.
+  let endsGiven;
   let ends = [];
-  let joinedEnds;
   // For each beginning of a name, the first of them that has it.
   let firstEnds = new Map();
   // How many of them have been checked, and which of these are unknown or have changed.
@@ -81,99 +85,105 @@
     checkedEnds = 0;
     doubtfulEnds = [];
   };
-  const isAtEnd = (key) => {
-    if (Module.globalPaths !== ends) {
-      ends = Module.globalPaths;
-      if (!Array.isArray(ends)) return false;
-      joinedEnds = `\0${ends.join('\0')}`;
+  const areAtEnd = (paths) => {
+    if (Module.globalPaths !== endsGiven) {
+      endsGiven = Module.globalPaths;
+      ends = Array.isArray(endsGiven) ? endsGiven.slice() : [];
       firstEnds = new Map();
       ends.forEach((path, rank) => {
-        const known = directories[path];
+        const known = directories.get(path);
         if (known === undefined) return;
         for (const name of known[1].split('\n')) if (!firstEnds.has(name)) firstEnds.set(name, rank);
       });
       forget();
     }
-    return ends.length >= FEW_ENDS && key.endsWith(joinedEnds);
+    const before = paths.length - ends.length;
+    if (ends.length < FEW || before < 0) return false;
+    for (let rank = 0; rank < ends.length; rank++) if (ends[rank] !== paths[before + rank]) return false;
+    return true;
   };
 
-  // Adds the directories up to the first that has the name, without those before it that do not. Returns whether one has it.
-  const narrow = (parts, paths, list) => {
+  // The directories that are left of a list, whether one of them has the name, and whether any was taken out before that one.
+  let list;
+  let isThere;
+  let isShorter;
+  // Adds the first directories of a list up to the one that has the name, without those before it that do not. False: not all are names.
+  const narrow = (parts, paths, count) => {
     const [top, within, scope] = parts;
-    for (const path of paths) {
-      const known = directories[path];
+    for (let at = 0; at < count && !isThere; at++) {
+      const path = paths[at];
+      if (typeof path !== 'string') return false;
+      const known = directories.get(path);
+      let guard = -1;
       if (known !== undefined) {
-        const [guard, names, scopes] = known;
-        const below = scopes[scope];
-        if (!names.includes(top)) {
-          if (isFresh(guard)) continue;
-        } else if (below === undefined || below[1].includes(within)) {
-          list.push(path);
-          return true;
-        } else if (isFresh(below[0])) {
-          continue;
-        }
+        const below = known[2][scope];
+        if (!known[1].includes(top)) guard = known[0];
+        else if (below !== undefined && !below[1].includes(within)) guard = below[0];
+        else isThere = true;
       }
-      list.push(path);
+      if (guard >= 0 && isFresh(guard)) isShorter = true; else list.push(path);
     }
-    return false;
+    return true;
   };
-  const narrowEnds = (name, list) => {
+  const narrowEnds = (name) => {
     const first = firstEnds.get(name);
     const limit = first === undefined ? ends.length : first;
     for (; checkedEnds < limit; checkedEnds++) {
-      const known = directories[ends[checkedEnds]];
+      const known = directories.get(ends[checkedEnds]);
       if (known === undefined || !isFresh(known[0])) doubtfulEnds.push(checkedEnds);
     }
-    for (const rank of doubtfulEnds) {
-      if (rank >= limit) break;
-      list.push(ends[rank]);
-    }
-    if (first !== undefined) list.push(ends[first]);
-    return first !== undefined;
+    let doubtful = 0;
+    for (; doubtful < doubtfulEnds.length && doubtfulEnds[doubtful] < limit; doubtful++) list.push(ends[doubtfulEnds[doubtful]]);
+    if (doubtful < limit) isShorter = true;
+    if (first === undefined) return;
+    list.push(ends[first]);
+    isThere = true;
   };
-
-  const findNarrowed = function (request, paths) {
-    if (!isSearch(request, paths)) return find.apply(this, arguments);
-    const cache = Module._pathCache;
-    const key = `${request}\0${paths.join('\0')}`;
-    if (cache[key]) return find.apply(this, arguments);
+  const search = (request, paths) => {
     // Without regard to case, for file systems that do not regard it.
     const [first, second] = request.toLowerCase().split('/', 2);
     const isScoped = request[0] === '@' && second !== undefined && second !== '';
     const parts = [`\n${first}\n`, isScoped ? `\n${second}\n` : '', isScoped ? request.slice(0, first.length) : ''];
-    const search = () => {
-      const list = [];
-      if (isScoped || !isAtEnd(key)) return [list, narrow(parts, paths, list)];
-      return [list, narrow(parts, paths.slice(0, -ends.length), list) || narrowEnds(first, list)];
-    };
-    let [list, isThere] = search();
-    if (!isThere) {
-      // It may have been installed meanwhile.
-      forget();
-      [list, isThere] = search();
-    }
-    if (list.length === paths.length) return find.apply(this, arguments);
-    let found = false;
-    if (list.length > 0) {
-      // Node remembers what it finds by request and list.
-      const shorter = `${request}\0${list.join('\0')}`;
-      const before = cache[shorter];
-      if (before) delete cache[shorter];
-      const given = Array.from(arguments);
-      given[1] = list;
-      try {
-        found = find.apply(this, given);
-      } finally {
-        const now = cache[shorter];
-        if (now) {
-          cache[key] = now;
-          delete cache[shorter];
-        }
-        if (before) cache[shorter] = before;
+    list = [];
+    isThere = isShorter = false;
+    const hasEnds = !isScoped && areAtEnd(paths);
+    if (!narrow(parts, paths, hasEnds ? paths.length - ends.length : paths.length)) isShorter = false;
+    else if (hasEnds && !isThere) narrowEnds(first);
+  };
+
+  // What was found with which lists, by request: Node does not search for it again, whatever has changed.
+  const found = new Map();
+  const findNarrowed = function (request, paths) {
+    if (!isSearch(request, paths)) return find.apply(this, arguments);
+    const isSame = (one, other) => one.length === other.length && one.every((path, at) => path === other[at]);
+    const earlier = found.get(request) || [];
+    const again = earlier.find(([given]) => isSame(given, paths));
+    if (again !== undefined) {
+      list = again[1];
+      isThere = isShorter = true;
+    } else {
+      search(request, paths);
+      if (!isThere && isShorter && paths.length >= FEW) {
+        // It may have been installed meanwhile.
+        forget();
+        search(request, paths);
+      } else if (!isThere) {
+        // Node asks no more than we would.
+        isShorter = false;
       }
     }
-    return found || !isThere ? found : find.apply(this, arguments);
+    if (!isShorter) return find.apply(this, arguments);
+    const isKnown = isThere;
+    if (list.length === 0) return false;
+    const given = Array.from(arguments);
+    given[1] = list;
+    // Node remembers what it finds by request and list. What another search has found with this list may be there no more.
+    const isRemembered = Module._pathCache[`${request}\0${list.join('\0')}`] !== undefined;
+    if (isRemembered !== (again !== undefined)) return find.apply(this, arguments);
+    const file = find.apply(this, given);
+    if (!file) return isKnown ? find.apply(this, arguments) : false;
+    if (again === undefined) found.set(request, [...earlier, [paths, list]]);
+    return file;
   };
 
   const recorded = (search) => {
