@@ -69,6 +69,12 @@ impl Slots {
         Ok(slots)
     }
 
+    /// Adds words that the loader fills with an address of this object after a look-up by name, with that address.
+    pub(crate) fn bind(&mut self, words: impl IntoIterator<Item = (u64, u64)>) {
+        self.explicit.extend(words);
+        self.explicit.sort_unstable();
+    }
+
     pub(crate) fn count(&self) -> u64 {
         self.explicit.len().saturating_add(self.implicit.len()) as u64
     }

@@ -4,6 +4,7 @@ use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, FileSpan, Position, Tag
 
 use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
 use super::headers::program_headers;
+use super::pass::Pass;
 use super::place::Placed;
 use super::relatives::{InPlace, Relatives};
 use super::room::{Shape, Slide};
@@ -23,9 +24,6 @@ use crate::refusal::Refusal;
 use crate::script::{Piece, end_of};
 use crate::undo::Held;
 use crate::way_back::WayBack;
-
-/// The edit's name in our note.
-pub(super) const EDIT: &str = "relr";
 
 /// The analysis and the decisions about a file.
 pub(super) struct Parts<'a, 'data> {
@@ -79,11 +77,12 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         edits.replace(left, zeros(left.start(), left.end())?.into_iter().collect());
     }
     let old_dynamic = FileSpan::new(dynamic.file_offset(), dynamic.size())?;
-    let (held, words_before) = match &relatives.in_place {
+    let (held, mut words_before) = match &relatives.in_place {
         InPlace::Addends => (Held::Same, Vec::new()),
         InPlace::Zeros => (Held::Zeros, Vec::new()),
         InPlace::Mixed(before) => (Held::Same, before.clone()),
     };
+    words_before.extend(&relatives.bound_before);
     let assembly = Assembly {
         file,
         edits,
@@ -104,7 +103,18 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         held,
         order: relatives.order.clone(),
     };
-    let (script, kept) = assembly.finish(NoteText { edit: EDIT, content: None }, rule(relatives, options.undo))?;
+    let edits: &[&str] = match relatives.bound {
+        0 => &[Pass::Relr.name()],
+        _ => &[Pass::BindLocal.name(), Pass::Relr.name()],
+    };
+    let world = options
+        .closed_world
+        .as_ref()
+        .filter(|closed| closed.not_interposed.is_some())
+        .map(|closed| &closed.world)
+        .filter(|_| relatives.bound > 0);
+    let note = NoteText { edits, world, content: None };
+    let (script, kept) = assembly.finish(note, rule(relatives, options.undo))?;
     let summary = summary(parts, script.size(), kept);
     Ok(PackPlan { script, summary })
 }
@@ -215,9 +225,12 @@ fn summary(parts: &Parts<'_, '_>, size_after: u64, way_back: WayBack) -> PackSum
         cautions.push(Caution::InPlaceValues { count: relatives.third_values });
     }
     PackSummary {
+        passes: Vec::new(),
+        own_references: None,
         size_before: file.size(),
         size_after,
         packed: relatives.packed,
+        bound: relatives.bound,
         kept_relative: relatives.kept_relative,
         kept_others: relatives.kept_others,
         record_bytes_before: relatives.table.size(),

@@ -3,7 +3,7 @@
 use coldstart_elf::{FileSpan, Position, Tag};
 
 use super::assemble::Parts;
-use super::relatives::Relatives;
+use super::relatives::{Fate, Relatives};
 use super::versions::Guard;
 use crate::assembly::WayBackRule;
 use crate::refusal::Refusal;
@@ -11,7 +11,7 @@ use crate::undo::{Known, Origin};
 
 /// Undo data may always take this many bytes, and this share of the saving. In random order, 64-bit records take an
 /// eighth of their size; words with other values take more.
-const ALWAYS: u64 = 4096;
+pub(super) const ALWAYS: u64 = 4096;
 const PART: u64 = 4;
 
 /// The size limit of the undo data.
@@ -26,8 +26,13 @@ pub(super) fn rule(relatives: &Relatives<'_>, asked: bool) -> WayBackRule {
 pub(super) fn known(parts: &Parts<'_, '_>) -> Result<Vec<(FileSpan, Known)>, Refusal> {
     let Parts { layout, relatives, guard, .. } = *parts;
     let mut known = Vec::new();
-    for run in relatives.runs.iter().filter(|run| run.is_packed) {
-        known.push((relatives.file_span(&run.records)?, Known::Relatives(run.records.len() as u64)));
+    for run in &relatives.runs {
+        let packed = match run.fate {
+            Fate::Kept => continue,
+            Fate::Relative => Known::Relatives(run.records.len() as u64),
+            Fate::Bound(kind) => Known::Bound(kind, relatives.symbols(&run.records)),
+        };
+        known.push((relatives.file_span(&run.records)?, packed));
     }
     if let (Guard::Added(added), Some(table)) = (guard, layout.placed.of(Tag::VERNEED))
         && let Some(old) = table.old
