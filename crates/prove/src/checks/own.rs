@@ -6,7 +6,7 @@
 
 use object::elf::{
     self, Machine, RelocationType, STB_GLOBAL, STB_LOCAL, STB_WEAK, STT_FUNC, STT_NOTYPE, STT_OBJECT, STV_HIDDEN,
-    STV_INTERNAL,
+    STV_INTERNAL, STV_PROTECTED,
 };
 
 use crate::edit::BindEdit;
@@ -18,6 +18,9 @@ use crate::tables::symbols::{string, symbol};
 
 /// `DF_SYMBOLIC`.
 const SYMBOLIC: u64 = 2;
+/// `DF_BIND_NOW` and `DF_1_NOW`.
+const BIND_NOW: u64 = 8;
+const NOW_1: u64 = 1;
 
 /// A reference of the original that is relative in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,17 +38,28 @@ enum Sum {
     WithAddend,
     /// The address alone.
     Plain,
+    /// The address alone, for calls.
+    Call,
 }
 
 /// Relocations of whole words with a symbol (each psABI's table of relocations).
 fn sum_of(machine: Machine, wide: bool, kind: RelocationType) -> Option<Sum> {
+    use Sum::{Call, Plain, WithAddend};
     let sums: &[(RelocationType, Sum)] = match (machine, wide) {
-        (elf::EM_X86_64, true) => &[(elf::R_X86_64_64, Sum::WithAddend), (elf::R_X86_64_GLOB_DAT, Sum::Plain)],
-        (elf::EM_AARCH64, true) => &[(elf::R_AARCH64_ABS64, Sum::WithAddend), (elf::R_AARCH64_GLOB_DAT, Sum::Plain)],
-        (elf::EM_RISCV, true) => &[(elf::R_RISCV_64, Sum::WithAddend)],
-        (elf::EM_RISCV, false) => &[(elf::R_RISCV_32, Sum::WithAddend)],
-        (elf::EM_386, false) => &[(elf::R_386_32, Sum::WithAddend), (elf::R_386_GLOB_DAT, Sum::Plain)],
-        (elf::EM_ARM, false) => &[(elf::R_ARM_ABS32, Sum::WithAddend), (elf::R_ARM_GLOB_DAT, Sum::Plain)],
+        (elf::EM_X86_64, true) => {
+            &[(elf::R_X86_64_64, WithAddend), (elf::R_X86_64_GLOB_DAT, Plain), (elf::R_X86_64_JUMP_SLOT, Call)]
+        }
+        (elf::EM_AARCH64, true) => {
+            &[(elf::R_AARCH64_ABS64, WithAddend), (elf::R_AARCH64_GLOB_DAT, Plain), (elf::R_AARCH64_JUMP_SLOT, Call)]
+        }
+        (elf::EM_RISCV, true) => &[(elf::R_RISCV_64, WithAddend), (elf::R_RISCV_JUMP_SLOT, Call)],
+        (elf::EM_RISCV, false) => &[(elf::R_RISCV_32, WithAddend), (elf::R_RISCV_JUMP_SLOT, Call)],
+        (elf::EM_386, false) => {
+            &[(elf::R_386_32, WithAddend), (elf::R_386_GLOB_DAT, Plain), (elf::R_386_JMP_SLOT, Call)]
+        }
+        (elf::EM_ARM, false) => {
+            &[(elf::R_ARM_ABS32, WithAddend), (elf::R_ARM_GLOB_DAT, Plain), (elf::R_ARM_JUMP_SLOT, Call)]
+        }
         _ => &[],
     };
     sums.iter().find(|(of, _)| *of == kind).map(|(_, sum)| *sum)
@@ -62,14 +76,16 @@ pub(crate) fn bound((image, tables): (&Image<'_>, &Tables<'_>), record: &Record,
         && [STT_NOTYPE, STT_OBJECT, STT_FUNC].contains(&symbol.kind());
     let is_common = [STB_GLOBAL, STB_WEAK].contains(&symbol.binding());
     let is_glibc = needs(image, tables, b"libc.so.6");
-    let is_hidden = [STV_HIDDEN, STV_INTERNAL].contains(&symbol.visibility);
+    // A call never leaves the object (`_dl_lookup_symbol_x` of elf/dl-lookup.c), but an address may.
+    let is_protected = symbol.visibility == STV_PROTECTED && sum == Sum::Call;
+    let is_hidden = [STV_HIDDEN, STV_INTERNAL].contains(&symbol.visibility) || is_protected;
     let own_first = is_glibc && is_symbolic(image) || edit.not_interposed.contains(&record.symbol);
     let may = is_address
         && (symbol.binding() == STB_LOCAL
             || is_common && (is_glibc && is_hidden || own_first && is_first(image, tables, number, symbol.name)));
     let addend = match (sum, record.addend) {
-        (Sum::Plain, None | Some(0)) => 0,
-        (Sum::Plain, Some(_)) => return None,
+        (Sum::Plain | Sum::Call, None | Some(0)) => 0,
+        (Sum::Plain | Sum::Call, Some(_)) => return None,
         (Sum::WithAddend, Some(addend)) => addend,
         (Sum::WithAddend, None) => held(image, record.offset)?,
     };
@@ -79,6 +95,12 @@ pub(crate) fn bound((image, tables): (&Image<'_>, &Tables<'_>), record: &Record,
 /// The word at an address, as it is in the file.
 fn held(image: &Image<'_>, address: u64) -> Option<u64> {
     image.at(address..address.checked_add(image.word_size())?).and_then(|bytes| image.word(bytes))
+}
+
+/// Whether the loader looks up the PLT's symbols when it loads the object (`elf_get_dynamic_info` of glibc).
+pub(crate) fn binds_now(image: &Image<'_>) -> bool {
+    let flags = |tag| image.dynamic.get(tag).unwrap_or(0);
+    image.dynamic.get(tag::BIND_NOW).is_some() || flags(tag::FLAGS) & BIND_NOW != 0 || flags(tag::FLAGS_1) & NOW_1 != 0
 }
 
 fn is_symbolic(image: &Image<'_>) -> bool {

@@ -50,7 +50,7 @@ impl Slots {
             let entry = table.form.entry_size(image.encoding.wide) as usize;
             slots.explicit.reserve_exact(table_bytes.checked_div(entry).unwrap_or(0));
         }
-        for table in &tables.relocations {
+        for table in tables.relocations.iter().chain(&tables.plt_relocations) {
             for record in records(image, *table).filter(|record| is_relative(relative, record)) {
                 writable.check(record.offset)?;
                 match record.addend {

@@ -4,6 +4,7 @@ use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, FileSpan, Position, Tag
 
 use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
 use super::headers::program_headers;
+use super::in_place::Changed;
 use super::pass::Pass;
 use super::place::Placed;
 use super::relatives::{InPlace, Relatives};
@@ -33,6 +34,10 @@ pub(super) struct Parts<'a, 'data> {
     pub(super) relatives: &'a Relatives<'data>,
     pub(super) guard: &'a Guard,
     pub(super) entries: &'a Entries,
+    /// Number of records with a symbol that become relative.
+    pub(super) bound: u64,
+    /// Words of the PLT's records that change.
+    pub(super) plt: &'a [Changed],
 }
 
 /// The new layout.
@@ -73,6 +78,7 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     let mut edits = Edits::default();
     replace_front(file, layout, &program_headers, &mut edits)?;
     edits.patch(relatives.patches.iter().copied());
+    edits.patch(parts.plt.iter().map(|patch| patch.new));
     for left in left_behind(file, layout, names, &tail)? {
         edits.replace(left, zeros(left.start(), left.end())?.into_iter().collect());
     }
@@ -83,6 +89,7 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         InPlace::Mixed(before) => (Held::Same, before.clone()),
     };
     words_before.extend(&relatives.bound_before);
+    words_before.extend(parts.plt.iter().map(|patch| patch.old));
     let assembly = Assembly {
         file,
         edits,
@@ -103,7 +110,7 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         held,
         order: relatives.order.clone(),
     };
-    let edits: &[&str] = match relatives.bound {
+    let edits: &[&str] = match parts.bound {
         0 => &[Pass::Relr.name()],
         _ => &[Pass::BindLocal.name(), Pass::Relr.name()],
     };
@@ -112,9 +119,9 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         .as_ref()
         .filter(|closed| closed.not_interposed.is_some())
         .map(|closed| &closed.world)
-        .filter(|_| relatives.bound > 0);
+        .filter(|_| parts.bound > 0);
     let note = NoteText { edits, world, content: None };
-    let (script, kept) = assembly.finish(note, rule(relatives, options.undo))?;
+    let (script, kept) = assembly.finish(note, rule(parts, options.undo))?;
     let summary = summary(parts, script.size(), kept);
     Ok(PackPlan { script, summary })
 }
@@ -186,7 +193,7 @@ fn replace_front(
 
 /// The dynamic table, as long as before.
 fn dynamic_bytes(parts: &Parts<'_, '_>) -> Result<Vec<u8>, Refusal> {
-    let Parts { file, dynamic, layout, relatives, guard, entries } = *parts;
+    let Parts { file, dynamic, layout, relatives, guard, entries, .. } = *parts;
     let encoding = file.encoding();
     let kept = relatives.kept_bytes();
     // If the PLT's relocations count as part of this table, they still do.
@@ -230,7 +237,7 @@ fn summary(parts: &Parts<'_, '_>, size_after: u64, way_back: WayBack) -> PackSum
         size_before: file.size(),
         size_after,
         packed: relatives.packed,
-        bound: relatives.bound,
+        bound: parts.bound,
         kept_relative: relatives.kept_relative,
         kept_others: relatives.kept_others,
         record_bytes_before: relatives.table.size(),

@@ -1,7 +1,11 @@
-//! `bind-local` without RELR: records with a symbol become relative ones in the same table. Nothing moves but the end of
-//! the file.
+//! `bind-local` in place: records with a symbol become relative ones in the same table.
+//!
+//! Those of the PLT always do, as its records have places that code knows; the others do if the file gets no RELR. Nothing
+//! moves then but the end of the file.
 
-use coldstart_elf::{ElfFile, FileSpan, Position, RelocationForm, RelocationTable};
+use std::collections::BTreeMap;
+
+use coldstart_elf::{DynamicRelocations, ElfFile, FileOffset, FileSpan, Position, RelocationForm, RelocationTable};
 
 use super::Subject;
 use super::decision::{PackPlan, PackSummary, Room};
@@ -17,22 +21,29 @@ use crate::refusal::Refusal;
 use crate::script::{Piece, WordPatch};
 use crate::undo::Held;
 
+/// Undo data may take this many bytes for each bound record; the usual is a fourth of that.
+pub(super) const UNDO_BYTES: u64 = 12;
+
 /// Plans the conversion of the bound records.
-pub(super) fn plan(subject: &Subject<'_, '_>, table: &RelocationTable<'_>, bound: &Bound) -> Result<PackPlan, Refusal> {
-    let Subject { file, options, .. } = *subject;
+pub(super) fn plan(subject: &Subject<'_, '_>, bound: &Bound) -> Result<PackPlan, Refusal> {
+    let Subject { file, options, relocations, .. } = *subject;
     let names = names_section(file)?;
     let tail = tail::lay_out(file, names, Default::default(), Ok, &added_names([]))?;
     let program_headers = program_headers(file, &tail);
     let section_headers = section_headers(file, &tail, names)?;
-    let patches = patches(file, table, bound)?;
+    let mut patches = plt_patches(file, relocations, bound)?;
+    for table in relocations.tables() {
+        patches.extend(self::patches(file, table, &bound.values)?);
+    }
     let mut edits = Edits::default();
     let first = first_bytes(file);
     edits.replace(FileSpan::first(first.len() as u64), vec![Piece::Bytes(first.to_vec())]);
     let headers = program_headers.iter().flat_map(|(_, raw)| raw.iter().copied()).collect();
     edits.replace(program_header_range(file)?, vec![Piece::Bytes(headers)]);
-    edits.patch(patches.iter().map(|(patch, _)| *patch));
-    let before = patches.iter().map(|(patch, held)| WordPatch { at: patch.at, value: *held }).collect();
-    let count = bound.values.len() as u64;
+    edits.patch(patches.iter().map(|patch| patch.new));
+    let before = patches.iter().map(|patch| patch.old).collect();
+    // Counts of records in memory: no overflow.
+    let count = bound.values.len().wrapping_add(bound.plt.len()) as u64;
     let assembly = Assembly {
         file,
         edits,
@@ -51,12 +62,13 @@ pub(super) fn plan(subject: &Subject<'_, '_>, table: &RelocationTable<'_>, bound
     let rule = match options.undo {
         false => WayBackRule::Declined,
         // A record's old symbol takes a few bytes, so this only leaves out what does not pack at all.
-        true => WayBackRule::AtMost(ALWAYS.max(count.saturating_mul(table.record_size() as u64 / 2))),
+        true => WayBackRule::AtMost(ALWAYS.max(count.saturating_mul(UNDO_BYTES))),
     };
     let world =
         options.closed_world.as_ref().filter(|closed| closed.not_interposed.is_some()).map(|closed| &closed.world);
     let note = NoteText { edits: &[Pass::BindLocal.name()], world, content: None };
     let (script, way_back) = assembly.finish(note, rule)?;
+    let record_bytes = relocations.tables().map(RelocationTable::size).sum();
     let summary = PackSummary {
         passes: Vec::new(),
         own_references: None,
@@ -66,8 +78,8 @@ pub(super) fn plan(subject: &Subject<'_, '_>, table: &RelocationTable<'_>, bound
         bound: count,
         kept_relative: 0,
         kept_others: 0,
-        record_bytes_before: table.size(),
-        record_bytes_after: table.size(),
+        record_bytes_before: record_bytes,
+        record_bytes_after: record_bytes,
         relr_bytes: 0,
         words_written: patches.len() as u64,
         room: Room::Unchanged,
@@ -79,30 +91,55 @@ pub(super) fn plan(subject: &Subject<'_, '_>, table: &RelocationTable<'_>, bound
     Ok(PackPlan { script, summary })
 }
 
-/// The words of records, and of addends in place, that change, with their old values.
-fn patches(file: &ElfFile<'_>, table: &RelocationTable<'_>, bound: &Bound) -> Result<Vec<(WordPatch, u64)>, Refusal> {
+/// A word with its old and its new value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Changed {
+    pub(super) old: WordPatch,
+    pub(super) new: WordPatch,
+}
+
+/// The words of the PLT's records that change.
+pub(super) fn plt_patches(
+    file: &ElfFile<'_>,
+    relocations: &DynamicRelocations<'_>,
+    bound: &Bound,
+) -> Result<Vec<Changed>, Refusal> {
+    match &relocations.plt {
+        Some(table) => patches(file, table, &bound.plt),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The words of a table's records, and of addends in place, that change.
+fn patches(
+    file: &ElfFile<'_>,
+    table: &RelocationTable<'_>,
+    values: &BTreeMap<usize, u64>,
+) -> Result<Vec<Changed>, Refusal> {
     let encoding = file.encoding();
     let (_, relative) = relative_kind(encoding.machine)?;
     let word = encoding.word_size();
-    let read =
-        |at| part(file.bytes(), FileSpan::new(at, word)?).and_then(|bytes| encoding.word(bytes)).ok_or_else(lost);
     let mut patches = Vec::new();
-    for (number, value) in &bound.values {
+    let mut set = |at: FileOffset, value: u64| -> Result<(), Refusal> {
+        let held = part(file.bytes(), FileSpan::new(at, word)?).and_then(|bytes| encoding.word(bytes));
+        let held = held.ok_or_else(lost)?;
+        if held != value {
+            patches.push(Changed { old: WordPatch { at, value: held }, new: WordPatch { at, value } });
+        }
+        Ok(())
+    };
+    for (number, value) in values {
         let before = (*number as u64).checked_mul(table.record_size() as u64).ok_or_else(lost)?;
-        let record = table.file_offset().plus(before)?;
-        let info = record.plus(word)?;
-        patches.push((WordPatch { at: info, value: relative.into() }, read(info)?));
-        let value_at = match table.form() {
+        let info = table.file_offset().plus(before)?.plus(word)?;
+        set(info, relative.into())?;
+        let place = match table.form() {
             RelocationForm::Rela => info.plus(word)?,
             RelocationForm::Rel => {
                 let relocation = table.get(*number).ok_or_else(lost)?;
                 file.offset_of(relocation.offset).ok_or_else(lost)?
             }
         };
-        let held = read(value_at)?;
-        if held != *value {
-            patches.push((WordPatch { at: value_at, value: *value }, held));
-        }
+        set(place, *value)?;
     }
     Ok(patches)
 }

@@ -69,24 +69,24 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
     let table = relatives::table_of(&relocations)?;
     let subject = Subject { file, dynamic: &dynamic, relocations: &relocations, options };
     let mut bound = Bound::default();
-    if let (true, Some((table, _))) = (options.passes.has(Pass::BindLocal), &table) {
+    if options.passes.has(Pass::BindLocal) {
         let closed = options.closed_world.as_ref().and_then(|closed| closed.not_interposed.as_ref());
-        bound = own::find(file, &dynamic, table, closed.unwrap_or(&BTreeSet::new()))?;
+        bound = own::find(file, &dynamic, &relocations, closed.unwrap_or(&BTreeSet::new()))?;
     }
     let relr = options.passes.has(Pass::Relr).then(|| relr(&subject, table, &bound));
-    let (mut plan, relr) = match (relr, &table) {
-        (Some(Ok(Ok(plan))), _) => {
+    let (mut plan, relr) = match relr {
+        Some(Ok(Ok(plan))) => {
             let relocations = plan.summary.packed;
             (plan, Some(PassOutcome::Done { relocations }))
         }
         // What RELR cannot have, the table of relocations keeps, as relative ones.
-        (relr, Some((table, _))) if !bound.values.is_empty() => {
-            let plan = in_place::plan(&subject, table, &bound)?;
+        relr if !bound.is_empty() => {
+            let plan = in_place::plan(&subject, &bound)?;
             (plan, relr.and_then(|relr| why_not(relr.map(Result::err))))
         }
-        (Some(Ok(Err(cause))), _) => return nothing(cause),
-        (Some(Err(refusal)), _) => return Err(refusal),
-        (None, _) => return nothing(nothing_bound(options)),
+        Some(Ok(Err(cause))) => return nothing(cause),
+        Some(Err(refusal)) => return Err(refusal),
+        None => return nothing(nothing_bound(options)),
     };
     if options.passes.has(Pass::BindLocal) {
         let outcome = match plan.summary.bound {
@@ -165,7 +165,17 @@ fn relr(
         drop_syment: options.drop_syment,
     };
     let entries = slots::make_room(file, dynamic, &wanted)?;
-    let parts = Parts { file, dynamic, layout: &layout, relatives: &relatives, guard: &guard, entries: &entries };
+    let plt = in_place::plt_patches(file, relocations, bound)?;
+    let parts = Parts {
+        file,
+        dynamic,
+        layout: &layout,
+        relatives: &relatives,
+        guard: &guard,
+        entries: &entries,
+        bound: relatives.bound.saturating_add(bound.plt.len() as u64),
+        plt: &plt,
+    };
     let plan = assemble::assemble(&parts, options)?;
     // The note and the new section headers take some of the saved space.
     if plan.summary.room != Room::Hole && plan.summary.size_after >= plan.summary.size_before {

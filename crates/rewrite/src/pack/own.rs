@@ -5,15 +5,15 @@
 //! is known when the file is written: the load address plus the symbol's value.
 //!
 //! glibc does not look up local and hidden symbols (`elf/dl-reloc.c`, `RESOLVE_MAP`), and looks up the symbols of an
-//! object with `DT_SYMBOLIC` in that object first (`elf/dl-object.c`). Protected symbols are not enough: glibc lets a
-//! program's copy of the variable, or its PLT entry of the function, win (`elf/dl-lookup.c`, `_dl_lookup_symbol_x`), so
-//! that all agree on the address. musl knows neither hidden symbols nor `DT_SYMBOLIC` (`ldso/dynlink.c`).
+//! object with `DT_SYMBOLIC` in that object first (`elf/dl-load.c`). Protected symbols are certain for calls only: for
+//! addresses glibc lets a program's copy of the variable, or its PLT entry of the function, win (`elf/dl-lookup.c`,
+//! `_dl_lookup_symbol_x`), so that all agree. musl knows neither hidden symbols nor `DT_SYMBOLIC` (`ldso/dynlink.c`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use coldstart_elf::{
-    DynamicTable, ElfFile, GnuHashTable, Relocation, RelocationTable, Symbol, SymbolBinding, SymbolKind, SymbolTable,
-    SymbolVisibility, SysvHashTable,
+    DynamicRelocations, DynamicTable, ElfFile, GnuHashTable, Relocation, RelocationTable, Symbol, SymbolBinding,
+    SymbolKind, SymbolTable, SymbolVisibility, SysvHashTable,
 };
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ const RESERVED_SECTIONS: u16 = 0xff00;
 /// The references to a file's own definitions, by what becomes of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct OwnReferences {
-    /// All relocations in the table of `DT_RELA` or `DT_REL` that refer to a symbol which the file defines.
+    /// All relocations that the loader applies at start-up and that refer to a symbol which the file defines.
     pub all: u64,
     /// Those that no other object can take over.
     pub certain: u64,
@@ -42,8 +42,10 @@ pub struct OwnReferences {
 /// The records that become relative.
 #[derive(Debug, Default)]
 pub(super) struct Bound {
-    /// The value of each, without the load address, by its index in the table.
+    /// The value of each in `DT_RELA` or `DT_REL`, without the load address, by its index in the table.
     pub(super) values: BTreeMap<usize, u64>,
+    /// The same for the PLT's table.
+    pub(super) plt: BTreeMap<usize, u64>,
     pub(super) counts: OwnReferences,
 }
 
@@ -54,30 +56,42 @@ struct Types {
     absolute: u32,
     /// The address alone; RISC-V uses the other one.
     global_data: Option<u32>,
+    /// The same for the PLT.
+    jump_slot: u32,
+}
+
+impl Bound {
+    /// Whether nothing becomes relative.
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.plt.is_empty()
+    }
 }
 
 /// The types of an architecture, by its ABI supplement.
 fn types(machine: u16, word_size: u64) -> Option<Types> {
-    let types = |absolute, global_data| Some(Types { absolute, global_data });
+    let types = |absolute, global_data, jump_slot| Some(Types { absolute, global_data, jump_slot });
     match (machine, word_size) {
-        (62, 8) => types(1, Some(6)),
-        (183, 8) => types(257, Some(1025)),
-        (243, 8) => types(2, None),
-        (243, 4) => types(1, None),
-        (3, 4) => types(1, Some(6)),
-        (40, 4) => types(2, Some(21)),
+        (62, 8) => types(1, Some(6), 7),
+        (183, 8) => types(257, Some(1025), 1026),
+        (243, 8) => types(2, None, 5),
+        (243, 4) => types(1, None, 5),
+        (3, 4) => types(1, Some(6), 7),
+        (40, 4) => types(2, Some(21), 22),
         _ => None,
     }
 }
 
 /// Finds the records that become relative. `not_interposed` are the symbols that no object of a closed world takes over.
 ///
+/// Those of the PLT only in files that are bound when they are loaded: otherwise most are never looked up, and a record's
+/// place in the table is its number for the code that looks it up at the first call.
+///
 /// # Errors
 /// If a table cannot be read, or glibc counts a record with a symbol as relative.
 pub(super) fn find(
     file: &ElfFile<'_>,
     dynamic: &DynamicTable<'_>,
-    table: &RelocationTable<'_>,
+    relocations: &DynamicRelocations<'_>,
     not_interposed: &BTreeSet<u32>,
 ) -> Result<Bound, Refusal> {
     let encoding = file.encoding();
@@ -91,36 +105,62 @@ pub(super) fn find(
         sysv_hash: SysvHashTable::parse(file, dynamic)?,
         is_symbolic: is_glibc && dynamic.is_symbolic(),
         hides: is_glibc,
+        mask: if encoding.word_size() == 4 { u64::from(u32::MAX) } else { u64::MAX },
         not_interposed,
     };
-    let mut words = Words::new(file);
-    let mask = if encoding.word_size() == 4 { u64::from(u32::MAX) } else { u64::MAX };
-    let mut numbers = 0_usize..;
-    let mut judged: BTreeMap<u32, Fate> = BTreeMap::new();
-    table.for_each(|relocation| {
-        let Some(number) = numbers.next() else { return };
-        if relocation.symbol == 0 {
-            return;
-        }
-        let Some(symbol) = symbols.get(relocation.symbol).filter(Symbol::is_defined) else { return };
-        let fate = *judged.entry(relocation.symbol).or_insert_with(|| finder.fate(relocation.symbol, &symbol));
-        let counts = &mut bound.counts;
-        // Counts of records in memory, here and below: no overflow.
-        counts.all = counts.all.wrapping_add(1);
-        let value = added(&types, &relocation, &mut words).map(|addend| symbol.value.0.wrapping_add(addend) & mask);
-        let count = match (fate, value) {
-            (Fate::Unique, _) => &mut counts.unique,
-            (Fate::NotAnAddress, _) => &mut counts.not_an_address,
-            (Fate::Certain, Some(_)) => &mut counts.certain,
-            (Fate::InClosedWorld, Some(_)) => &mut counts.in_closed_world,
-            _ => return,
-        };
-        *count = count.wrapping_add(1);
-        if let (Fate::Certain | Fate::InClosedWorld, Some(value)) = (fate, value) {
-            bound.values.insert(number, value);
-        }
-    });
+    let mut judge = Judge { finder, types, words: Words::new(file), judged: BTreeMap::new(), counts: bound.counts };
+    for table in relocations.tables() {
+        judge.all_of(table, false, &mut bound.values);
+    }
+    if let (true, Some(plt)) = (dynamic.binds_now(), &relocations.plt) {
+        judge.all_of(plt, true, &mut bound.plt);
+    }
+    bound.counts = judge.counts;
     Ok(bound)
+}
+
+struct Judge<'f, 'data> {
+    finder: Finder<'f, 'data>,
+    types: Types,
+    words: Words<'f, 'data>,
+    /// What becomes of references to a symbol, by its index: in the PLT and elsewhere.
+    judged: BTreeMap<(u32, bool), Fate>,
+    counts: OwnReferences,
+}
+
+impl Judge<'_, '_> {
+    /// Judges all records of a table, and puts the values of those that become relative into `values`.
+    fn all_of(&mut self, table: &RelocationTable<'_>, is_plt: bool, values: &mut BTreeMap<usize, u64>) {
+        let mut numbers = 0_usize..;
+        table.for_each(|relocation| {
+            if let (Some(number), Some(value)) = (numbers.next(), self.value(&relocation, is_plt)) {
+                values.insert(number, value);
+            }
+        });
+    }
+
+    /// The value of a reference that becomes relative.
+    fn value(&mut self, relocation: &Relocation, is_plt: bool) -> Option<u64> {
+        let number = relocation.symbol;
+        let symbol = self.finder.symbols.get(number).filter(|symbol| number != 0 && symbol.is_defined())?;
+        let finder = &self.finder;
+        let fate = *self.judged.entry((number, is_plt)).or_insert_with(|| finder.fate(number, &symbol, is_plt));
+        let value = added(&self.types, relocation, &mut self.words).map(|added| symbol.value.0.wrapping_add(added));
+        let counts = &mut self.counts;
+        let (count, value) = match (fate, value) {
+            (Fate::Unique, _) => (Some(&mut counts.unique), None),
+            (Fate::NotAnAddress, _) => (Some(&mut counts.not_an_address), None),
+            (Fate::Certain, Some(_)) => (Some(&mut counts.certain), value),
+            (Fate::InClosedWorld, Some(_)) => (Some(&mut counts.in_closed_world), value),
+            _ => (None, None),
+        };
+        // Counts of records in memory: no overflow.
+        if let Some(count) = count {
+            *count = count.wrapping_add(1);
+        }
+        counts.all = counts.all.wrapping_add(1);
+        value.map(|value| value & self.finder.mask)
+    }
 }
 
 /// What a relocation adds to its symbol's address; `None` if it does something else, or not to a word of the file in
@@ -133,7 +173,9 @@ fn added(types: &Types, relocation: &Relocation, words: &mut Words<'_, '_>) -> O
     match relocation.kind {
         kind if kind == types.absolute => Some(relocation.addend.map_or(held, |addend| addend as u64)),
         // Loaders disagree on an addend here.
-        kind if Some(kind) == types.global_data => (relocation.addend.unwrap_or(0) == 0).then_some(0),
+        kind if Some(kind) == types.global_data || kind == types.jump_slot => {
+            (relocation.addend.unwrap_or(0) == 0).then_some(0)
+        }
         _ => None,
     }
 }
@@ -157,17 +199,24 @@ struct Finder<'f, 'data> {
     is_symbolic: bool,
     /// The loader does not look up hidden symbols.
     hides: bool,
+    /// The bits of an address.
+    mask: u64,
     not_interposed: &'f BTreeSet<u32>,
 }
 
 impl Finder<'_, '_> {
-    fn fate(&self, number: u32, symbol: &Symbol) -> Fate {
+    fn fate(&self, number: u32, symbol: &Symbol, is_plt: bool) -> Fate {
         let is_data_or_code = matches!(symbol.kind, SymbolKind::None | SymbolKind::Object | SymbolKind::Function);
         // glibc takes a definition with the value 0 for none.
         if !symbol.has_address() || !is_data_or_code || symbol.section >= RESERVED_SECTIONS || symbol.value.0 == 0 {
             return Fate::NotAnAddress;
         }
-        let is_hidden = matches!(symbol.visibility, SymbolVisibility::Hidden | SymbolVisibility::Internal);
+        let is_hidden = match symbol.visibility {
+            SymbolVisibility::Hidden | SymbolVisibility::Internal => true,
+            // A call goes to the file's own function, whatever stands for its address.
+            SymbolVisibility::Protected => is_plt,
+            SymbolVisibility::Default => false,
+        };
         match symbol.binding {
             SymbolBinding::Unique => Fate::Unique,
             SymbolBinding::Local => Fate::Certain,

@@ -3,7 +3,8 @@
 use coldstart_elf::{FileSpan, Position, Tag};
 
 use super::assemble::Parts;
-use super::relatives::{Fate, Relatives};
+use super::in_place::UNDO_BYTES;
+use super::relatives::Fate;
 use super::versions::Guard;
 use crate::assembly::WayBackRule;
 use crate::refusal::Refusal;
@@ -15,11 +16,13 @@ pub(super) const ALWAYS: u64 = 4096;
 const PART: u64 = 4;
 
 /// The size limit of the undo data.
-pub(super) fn rule(relatives: &Relatives<'_>, asked: bool) -> WayBackRule {
+pub(super) fn rule(parts: &Parts<'_, '_>, asked: bool) -> WayBackRule {
     if !asked {
         return WayBackRule::Declined;
     }
-    WayBackRule::AtMost(relatives.saved_bytes().checked_div(PART).unwrap_or(0).max(ALWAYS))
+    let of_saving = parts.relatives.saved_bytes().checked_div(PART).unwrap_or(0).max(ALWAYS);
+    // What is bound in the PLT's table saves time, not bytes.
+    WayBackRule::AtMost(of_saving.saturating_add((parts.plt.len() as u64).saturating_mul(UNDO_BYTES)))
 }
 
 /// Ranges of the original that are derived from the new file, other than headers and the dynamic table.
