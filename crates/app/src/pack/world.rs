@@ -9,17 +9,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use coldstart_elf::{ElfError, ElfFile, FileKind};
+use coldstart_elf::{ElfError, ElfFile};
 use coldstart_loader::{Definitions, Identity, is_filter, not_interposed};
 use coldstart_profile::printable;
 use coldstart_profile::trace::Trace;
 use coldstart_rewrite::ClosedWorld;
 use coldstart_startup::StartOptions;
 use coldstart_sys::file_view::FileView;
+use coldstart_sys::named_file::open_regular;
 
 use crate::error::{AppError, HintExt};
 use crate::observer::Observer;
-use crate::{command, reading, starting, trace};
+use crate::{command, kinds, reading, starting, trace};
 
 /// The programs, and the contents of everything that they load.
 #[derive(Debug)]
@@ -182,5 +183,5 @@ fn identity(status: &std::fs::Metadata) -> Identity {
 
 /// Whether a file is a trace, rather than a program.
 fn is_trace(path: &Path) -> bool {
-    reading::kind_of(path).is_ok_and(|kind| kind != FileKind::Elf) && trace::read(path).is_ok()
+    open_regular(path).is_ok_and(|file| (kinds::TRACE.recognises)(&file).unwrap_or(false))
 }

@@ -36,8 +36,10 @@ pub(super) struct Parts<'a, 'data> {
     pub(super) entries: &'a Entries,
     /// Number of records with a symbol that become relative.
     pub(super) bound: u64,
-    /// Words of the PLT's records that change.
-    pub(super) plt: &'a [Changed],
+    /// Those among them that stay in their table.
+    pub(super) bound_in_place: u64,
+    /// The words of these that change.
+    pub(super) in_place: &'a [Changed],
 }
 
 /// The new layout.
@@ -78,7 +80,7 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     let mut edits = Edits::default();
     replace_front(file, layout, &program_headers, &mut edits)?;
     edits.patch(relatives.patches.iter().copied());
-    edits.patch(parts.plt.iter().map(|patch| patch.new));
+    edits.patch(parts.in_place.iter().map(|patch| patch.new));
     for left in left_behind(file, layout, names, &tail)? {
         edits.replace(left, zeros(left.start(), left.end())?.into_iter().collect());
     }
@@ -89,7 +91,7 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         InPlace::Mixed(before) => (Held::Same, before.clone()),
     };
     words_before.extend(&relatives.bound_before);
-    words_before.extend(parts.plt.iter().map(|patch| patch.old));
+    words_before.extend(parts.in_place.iter().map(|patch| patch.old));
     let assembly = Assembly {
         file,
         edits,

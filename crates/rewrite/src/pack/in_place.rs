@@ -1,7 +1,7 @@
 //! `bind-local` in place: records with a symbol become relative ones in the same table.
 //!
-//! Those of the PLT always do, as its records have places that code knows; the others do if the file gets no RELR. Nothing
-//! moves then but the end of the file.
+//! Those of the PLT always do, as its records have places that code knows; the others do where RELR cannot encode them, or if
+//! the file gets no RELR. Nothing moves then but the end of the file.
 
 use std::collections::BTreeMap;
 
@@ -111,7 +111,7 @@ pub(super) fn plt_patches(
 }
 
 /// The words of a table's records, and of addends in place, that change.
-fn patches(
+pub(super) fn patches(
     file: &ElfFile<'_>,
     table: &RelocationTable<'_>,
     values: &BTreeMap<usize, u64>,

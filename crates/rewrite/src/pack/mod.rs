@@ -165,7 +165,10 @@ fn relr(
         drop_syment: options.drop_syment,
     };
     let entries = slots::make_room(file, dynamic, &wanted)?;
-    let plt = in_place::plt_patches(file, relocations, bound)?;
+    let mut in_place = in_place::plt_patches(file, relocations, bound)?;
+    in_place.extend(in_place::patches(file, &table, &relatives.bound_in_table)?);
+    // Counts of records in memory: no overflow.
+    let bound_in_place = bound.plt.len().wrapping_add(relatives.bound_in_table.len()) as u64;
     let parts = Parts {
         file,
         dynamic,
@@ -173,8 +176,9 @@ fn relr(
         relatives: &relatives,
         guard: &guard,
         entries: &entries,
-        bound: relatives.bound.saturating_add(bound.plt.len() as u64),
-        plt: &plt,
+        bound: relatives.bound.wrapping_add(bound_in_place),
+        bound_in_place,
+        in_place: &in_place,
     };
     let plan = assemble::assemble(&parts, options)?;
     // The note and the new section headers take some of the saved space.

@@ -91,6 +91,8 @@ pub(super) struct Relatives<'data> {
     /// Words whose addend is not in place yet.
     pub(super) patches: Vec<WordPatch>,
     pub(super) in_place: InPlace,
+    /// Records with a symbol that become relative and stay, because RELR cannot encode them, with their values.
+    pub(super) bound_in_table: BTreeMap<usize, u64>,
     /// Words of bound relocations that were not zero before, with their old values.
     pub(super) bound_before: Vec<WordPatch>,
     /// Words that had neither zero nor their addend.
@@ -194,6 +196,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
                 relr: Vec::new(),
                 patches: Vec::new(),
                 in_place: InPlace::Addends,
+                bound_in_table: BTreeMap::new(),
                 bound_before: Vec::new(),
                 third_values: 0,
             },
@@ -209,6 +212,10 @@ impl<'file, 'data> Sorting<'file, 'data> {
         }
         let fate = match self.bound.get(&number) {
             Some(value) if self.pack_bound(relocation, *value)? => Fate::Bound(relocation.kind),
+            Some(value) => {
+                self.result.bound_in_table.insert(number, *value);
+                Fate::Kept
+            }
             None if is_relative && self.pack(number, relocation)? => Fate::Relative,
             _ => Fate::Kept,
         };
@@ -221,7 +228,8 @@ impl<'file, 'data> Sorting<'file, 'data> {
         if fate != Fate::Kept {
             return Ok(());
         }
-        let count = if is_relative { &mut self.result.kept_relative } else { &mut self.result.kept_others };
+        let becomes_relative = self.bound.contains_key(&number);
+        let count = if is_relative || becomes_relative { &mut self.result.kept_relative } else { &mut self.result.kept_others };
         // Counts of records in memory, here and below: no overflow.
         *count = count.wrapping_add(1);
         if (number as u64) < self.old_leading {

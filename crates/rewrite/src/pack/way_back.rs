@@ -21,8 +21,8 @@ pub(super) fn rule(parts: &Parts<'_, '_>, asked: bool) -> WayBackRule {
         return WayBackRule::Declined;
     }
     let of_saving = parts.relatives.saved_bytes().checked_div(PART).unwrap_or(0).max(ALWAYS);
-    // What is bound in the PLT's table saves time, not bytes.
-    WayBackRule::AtMost(of_saving.saturating_add((parts.plt.len() as u64).saturating_mul(UNDO_BYTES)))
+    // What is bound in its table saves time, not bytes.
+    WayBackRule::AtMost(of_saving.saturating_add(parts.bound_in_place.saturating_mul(UNDO_BYTES)))
 }
 
 /// Ranges of the original that are derived from the new file, other than headers and the dynamic table.
