@@ -60,20 +60,20 @@ use versions::Guard;
 /// A pass that refuses the file, or finds nothing to do, does not keep the others from running.
 ///
 /// # Errors
-/// The reason why it cannot be done safely: that of the first pass, if none can do anything.
+/// The reason why it cannot be done safely: that of `relr`, if no pass can do anything.
 pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecision, Refusal> {
     checks::check_file(file)?;
     let dynamic = file.dynamic()?.ok_or(Refusal::NoDynamicTable)?;
     checks::check_dynamic(file, &dynamic)?;
     let relocations = file.dynamic_relocations(&dynamic)?;
-    let table = relatives::table_of(&relocations)?;
+    let table = relatives::table_of(&relocations);
     let subject = Subject { file, dynamic: &dynamic, relocations: &relocations, options };
     let mut bound = Bound::default();
-    if options.passes.has(Pass::BindLocal) {
+    if let (true, Ok(_)) = (options.passes.has(Pass::BindLocal), &table) {
         let closed = options.closed_world.as_ref().and_then(|closed| closed.not_interposed.as_ref());
         bound = own::find(file, &dynamic, &relocations, closed.unwrap_or(&BTreeSet::new()))?;
     }
-    let relr = options.passes.has(Pass::Relr).then(|| relr(&subject, table, &bound));
+    let relr = options.passes.has(Pass::Relr).then(|| relr(&subject, table.clone(), &bound));
     let (mut plan, relr) = match relr {
         Some(Ok(Ok(plan))) => {
             let relocations = plan.summary.packed;
@@ -84,9 +84,13 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
             let plan = in_place::plan(&subject, &bound)?;
             (plan, relr.and_then(|relr| why_not(relr.map(Result::err))))
         }
-        Some(Ok(Err(cause))) => return nothing(cause),
+        Some(Ok(Err(cause))) => {
+            // The wrong program is what a user can put right.
+            let is_lost = bound.counts.all > 0 && nothing_bound(options) == NothingToPack::NotInClosedWorld;
+            return nothing(if is_lost { NothingToPack::NotInClosedWorld } else { cause });
+        }
         Some(Err(refusal)) => return Err(refusal),
-        None => return nothing(nothing_bound(options)),
+        None => return table.map(|_| PackDecision::Nothing(nothing_bound(options))),
     };
     if options.passes.has(Pass::BindLocal) {
         let outcome = match plan.summary.bound {
@@ -127,7 +131,7 @@ pub(super) struct Subject<'a, 'data> {
 /// The pass `relr`, with the relocations that `bind-local` makes relative; or why there is nothing to do.
 fn relr(
     subject: &Subject<'_, '_>,
-    table: Option<(RelocationTable<'_>, TableTags)>,
+    table: Result<Option<(RelocationTable<'_>, TableTags)>, Refusal>,
     bound: &Bound,
 ) -> Result<Result<PackPlan, NothingToPack>, Refusal> {
     let Subject { file, dynamic, relocations, options } = *subject;
@@ -136,7 +140,7 @@ fn relr(
         let by_us = About::read(file).is_some_and(is_ours);
         return Ok(Err(if by_us { NothingToPack::PackedByUs } else { NothingToPack::AlreadyRelr }));
     }
-    let Some((table, tags)) = table else { return Ok(Err(NothingToPack::NoRelative)) };
+    let Some((table, tags)) = table? else { return Ok(Err(NothingToPack::NoRelative)) };
     if bound.values.is_empty() && !relatives::has_relative(file, &table) {
         return Ok(Err(NothingToPack::NoRelative));
     }

@@ -87,7 +87,7 @@ fn types(machine: u16, word_size: u64) -> Option<Types> {
 /// place in the table is its number for the code that looks it up at the first call.
 ///
 /// # Errors
-/// If a table cannot be read, or glibc counts a record with a symbol as relative.
+/// If a table cannot be read.
 pub(super) fn find(
     file: &ElfFile<'_>,
     dynamic: &DynamicTable<'_>,

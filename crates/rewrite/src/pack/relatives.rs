@@ -229,7 +229,8 @@ impl<'file, 'data> Sorting<'file, 'data> {
             return Ok(());
         }
         let becomes_relative = self.bound.contains_key(&number);
-        let count = if is_relative || becomes_relative { &mut self.result.kept_relative } else { &mut self.result.kept_others };
+        let count =
+            if is_relative || becomes_relative { &mut self.result.kept_relative } else { &mut self.result.kept_others };
         // Counts of records in memory, here and below: no overflow.
         *count = count.wrapping_add(1);
         if (number as u64) < self.old_leading {
