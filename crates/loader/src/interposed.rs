@@ -50,7 +50,30 @@ impl<'data> Definitions<'data> {
     }
 }
 
+/// Functions that programs may replace by their own or preloaded ones (glibc manual, "Replacing malloc"). Objects that disagree
+/// on them give memory back to the wrong heap.
+const REPLACEABLE: [&[u8]; 11] = [
+    b"malloc",
+    b"calloc",
+    b"realloc",
+    b"free",
+    b"cfree",
+    b"aligned_alloc",
+    b"malloc_usable_size",
+    b"memalign",
+    b"posix_memalign",
+    b"pvalloc",
+    b"valloc",
+];
+/// The same: `operator new`, `new[]`, `delete` and `delete[]` of any form (C++ standard, "replacement.functions").
+const REPLACEABLE_OPERATORS: [&[u8]; 4] = [b"_Znw", b"_Zna", b"_Zdl", b"_Zda"];
+
+fn is_replaceable(name: &[u8]) -> bool {
+    REPLACEABLE.contains(&name) || REPLACEABLE_OPERATORS.iter().any(|operator| name.starts_with(operator))
+}
+
 /// The global and weak symbols that an object defines and none of `before` does: their indices in the dynamic symbol table.
+/// Without those that a preloaded library is meant to take over: allocation functions.
 ///
 /// # Errors
 /// If a table of the object cannot be read.
@@ -61,6 +84,7 @@ pub fn not_interposed(file: &ElfFile<'_>, before: &[&Definitions<'_>]) -> Result
         let name = symbols.name(symbol);
         symbol.is_defined()
             && matches!(symbol.binding, SymbolBinding::Global | SymbolBinding::Weak)
+            && !is_replaceable(name)
             && !before.iter().any(|object| object.define(name))
     };
     Ok((0..).zip(symbols.iter()).filter(|(_, symbol)| is_first(symbol)).map(|(number, _)| number).collect())

@@ -8,8 +8,8 @@ use coldstart_loader::ObjectFacts;
 use coldstart_profile::printable;
 use coldstart_prove::{BindEdit, Proof};
 use coldstart_rewrite::{
-    Allowed, Claim, NothingToPack, OriginalFile, PackDecision, PackOptions, PackSummary, Refusal, Replacement, Script,
-    WayBack,
+    Allowed, Claim, NothingToPack, OriginalFile, PackDecision, PackOptions, PackPlan, PackSummary, Pass, PassOutcome,
+    PassReport, Passes, Refusal, Replacement, Script, WayBack,
 };
 use coldstart_startup::HostLibcs;
 use coldstart_sys::file_view::FileView;
@@ -106,12 +106,10 @@ impl Packer<'_> {
         if let Some(refusal) = original.facts().refusal(&self.allowed) {
             return Ok(Outcome::Refused(refusal.into()));
         }
-        if plan.summary.relr_bytes > 0
-            && self.options.libc_floor.is_none()
-            && let Some(refused) = loader_here_too_old(&self.libcs, &file)
-        {
-            return Ok(Outcome::Refused(refused));
-        }
+        let plan = match self.for_this_machine(&file, plan, &options) {
+            Ok(plan) => plan,
+            Err(refused) => return Ok(Outcome::Refused(refused)),
+        };
         if let Some(refused) = self.lost(&plan.summary) {
             return Ok(Outcome::Refused(refused));
         }
@@ -136,6 +134,27 @@ impl Packer<'_> {
 }
 
 impl Packer<'_> {
+    /// The plan, without RELR if this machine's loader does not know it and no other one was named.
+    fn for_this_machine(
+        &self,
+        file: &ElfFile<'_>,
+        plan: Box<PackPlan>,
+        options: &PackOptions,
+    ) -> Result<Box<PackPlan>, Refused> {
+        if plan.summary.relr_bytes == 0 || options.libc_floor.is_some() {
+            return Ok(plan);
+        }
+        let Some(refused) = loader_here_too_old(&self.libcs, file) else { return Ok(plan) };
+        let others = Pass::ALL.into_iter().filter(|pass| *pass != Pass::Relr && options.passes.has(*pass));
+        let options = PackOptions { passes: Passes::of(others), ..options.clone() };
+        let Ok(PackDecision::Pack(mut plan)) = coldstart_rewrite::plan_pack(file, &options) else {
+            return Err(refused);
+        };
+        let Refused { code, reason, hint } = refused;
+        plan.summary.passes.push(PassReport { pass: Pass::Relr, outcome: PassOutcome::Refused { code, reason, hint } });
+        Ok(plan)
+    }
+
     /// Refuses to replace an original with a file that cannot be unpacked, unless requested.
     fn lost(&self, summary: &PackSummary) -> Option<Refused> {
         let is_lost = self.place == Destination::InPlace && self.keep_original.is_none();
