@@ -99,11 +99,8 @@ pub(super) fn pass(report: &PassReport, summary: &PackSummary) -> String {
                 counted(own.all, "reference")
             );
             let mut kept = Vec::new();
-            let open = own.all.saturating_sub(
-                [own.certain, own.in_closed_world, own.unique, own.not_an_address]
-                    .iter()
-                    .fold(0, |sum, part| sum + part),
-            );
+            let judged = [own.certain, own.in_closed_world, own.unique, own.not_an_address];
+            let open = own.all.saturating_sub(judged.iter().sum());
             if open > 0 {
                 kept.push(format!("{} that another object could take over", number(open)));
             }
