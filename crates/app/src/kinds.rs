@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use coldstart_elf::ElfFile;
 use coldstart_output::OutputKind;
-use coldstart_rewrite::About;
+use coldstart_rewrite::{About, Pass};
 use coldstart_sys::file_view::FileView;
 use coldstart_view::mark;
 
@@ -74,19 +74,19 @@ pub const LOADER_CACHE: OutputKind = OutputKind {
 /// `pack -o`. A file that cannot be packed any further is copied, and then has no note.
 pub const PACKED: OutputKind = OutputKind {
     name: "a file made by `coldstart pack`",
-    recognises: |file| last_edit_is(file, "relr"),
+    recognises: |file| last_edit_is(file, Pass::is_edit),
     same_bytes: true,
 };
 /// `bind -o`.
 pub const BOUND: OutputKind = OutputKind {
     name: "a program made by `coldstart bind`",
-    recognises: |file| last_edit_is(file, "bind"),
+    recognises: |file| last_edit_is(file, |edit| edit == "bind"),
     same_bytes: false,
 };
 /// `ldcache write --note -o`.
 pub const NOTED: OutputKind = OutputKind {
     name: "a file made by `coldstart ldcache write --note`",
-    recognises: |file| last_edit_is(file, "nix-note"),
+    recognises: |file| last_edit_is(file, |edit| edit == "nix-note"),
     same_bytes: false,
 };
 /// `unpack -o`, `unbind -o`: a restored file has no mark of coldstart.
@@ -143,11 +143,11 @@ fn begins_with(file: &File, magic: &[u8]) -> io::Result<bool> {
 }
 
 /// Whether this is the last edit of coldstart in an ELF file.
-fn last_edit_is(file: &File, edit: &str) -> io::Result<bool> {
+fn last_edit_is(file: &File, is_meant: impl Fn(&str) -> bool) -> io::Result<bool> {
     if !begins_with(file, b"\x7fELF")? {
         return Ok(false);
     }
     let view = FileView::map(file)?;
     let about = ElfFile::parse(view.bytes()).ok().and_then(|file| About::read(&file));
-    Ok(about.is_some_and(|about| about.edits.last().is_some_and(|last| last == edit)))
+    Ok(about.is_some_and(|about| about.edits.last().is_some_and(|last| is_meant(last))))
 }

@@ -1,6 +1,19 @@
-//! The requested change of an output: another search for libraries.
+//! The requested change of an output: another search for libraries, or bound references.
 //!
 //! The proof checks an output against it, so it is defined here, below every planner.
+
+use std::collections::BTreeSet;
+
+/// References to a file's own definitions that are bound in the output: relative relocations instead of look-ups by name.
+///
+/// Without any symbol here, references may be bound that no other object can take over: to local symbols; with glibc also
+/// to hidden ones, and all of an object with `DT_SYMBOLIC`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BindEdit {
+    /// Dynamic symbols, by index, that no object before this one defines in the programs for which the output is made.
+    /// The proof cannot know this; whoever makes the edit must.
+    pub not_interposed: BTreeSet<u32>,
+}
 
 /// The new search for libraries of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -23,7 +23,8 @@
 //!
 //! Only `checks/expected.rs` knows the purpose of an edit: most edits must give the same object, and then the same
 //! proof holds for their reverse, and for no edit at all. A search edit changes the meaning of the file, so exactly
-//! that change is required, and no other.
+//! that change is required, and no other. A binding edit lets references to the file's own definitions become relative,
+//! and `checks/own.rs` says which.
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
@@ -36,8 +37,10 @@ mod source;
 mod tables;
 mod verdict;
 
+use checks::Edit;
+
 pub use checks::our_note::prove_identity;
-pub use edit::{LoadedNote, PathKind, SearchEdit, SearchPath};
+pub use edit::{BindEdit, LoadedNote, PathKind, SearchEdit, SearchPath};
 pub use source::Source;
 pub use verdict::{NotProven, Proof, Which};
 
@@ -47,7 +50,7 @@ pub use verdict::{NotProven, Proof, Which};
 /// The first thing that differs or breaks a rule of loaders, with its place in both files. An error does not mean
 /// that the files differ for certain: what the proof does not understand, it does not accept.
 pub fn prove(original: Source<'_>, output: Source<'_>) -> Result<Proof, NotProven> {
-    checks::compare(original, output, None)
+    checks::compare(original, output, Edit::None)
 }
 
 /// Proves that to the dynamic loader `output` is the same object as `original`, but for what `edit` says: the
@@ -64,5 +67,14 @@ pub fn prove(original: Source<'_>, output: Source<'_>) -> Result<Proof, NotProve
 /// tell offsets from their own place (`DT_MIPS_RLD_MAP_REL`), or in a file without `PT_INTERP`, which may look for it
 /// by its own code.
 pub fn prove_search(original: Source<'_>, output: Source<'_>, edit: &SearchEdit) -> Result<Proof, NotProven> {
-    checks::compare(original, output, Some(edit))
+    checks::compare(original, output, Edit::Search(edit))
+}
+
+/// Proves that to the dynamic loader `output` is the same object as `original`, but for references to its own
+/// definitions that `edit` lets it bind: each of these has the value that a look-up in the object itself gives.
+///
+/// # Errors
+/// As for [`prove`].
+pub fn prove_bound(original: Source<'_>, output: Source<'_>, edit: &BindEdit) -> Result<Proof, NotProven> {
+    checks::compare(original, output, Edit::Bind(edit))
 }

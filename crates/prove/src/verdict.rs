@@ -17,8 +17,10 @@ pub struct Proof {
     pub relative_relocations: u64,
     /// Those that are RELR in the output.
     pub relr_relocations: u64,
-    /// Other relocations, all the same and in the same order.
+    /// Other relocations that are the same and in the same order.
     pub other_relocations: u64,
+    /// References to the original's own definitions that are relative in the output: the same address without a look-up.
+    pub bound_references: u64,
     /// Entries of the original's dynamic table, without the final `DT_NULL`.
     pub dynamic_entries: u64,
     /// Redundant entries that only one of the files has, by name.

@@ -8,7 +8,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use coldstart_elf::ElfFile;
-use coldstart_prove::{NotProven, Proof, SearchEdit, Source, prove, prove_identity, prove_search};
+use coldstart_prove::{
+    BindEdit, NotProven, Proof, SearchEdit, Source, prove, prove_bound, prove_identity, prove_search,
+};
 use coldstart_sys::file_view::FileView;
 
 use crate::note::About;
@@ -24,6 +26,9 @@ pub enum Claim<'a> {
     Same,
     /// The same object to a loader, identified by its note: `pack`, and every change of the layout.
     SameIdentified,
+    /// The same object to a loader except for references to its own definitions, identified by its note: `pack` with
+    /// `bind-local`.
+    Bound(&'a BindEdit),
     /// The same object to a loader except for this search edit, identified by its note: `bind`.
     Search(&'a SearchEdit),
 }
@@ -37,6 +42,7 @@ impl Claim<'_> {
         let proof = match self {
             Self::Same => return prove(original, output),
             Self::SameIdentified => prove(original, output)?,
+            Self::Bound(edit) => prove_bound(original, output, edit)?,
             Self::Search(edit) => prove_search(original, output, edit)?,
         };
         prove_identity(output).map(|()| proof)

@@ -11,7 +11,7 @@ use crate::edits::Edits;
 use crate::ending::Ending;
 use crate::layout::{part, section_header as field};
 use crate::note::identity::digest;
-use crate::note::{self, NoteContent};
+use crate::note::{self, NoteContent, World};
 use crate::refusal::Refusal;
 use crate::script::{Piece, Script, WordPatch};
 use crate::undo::{Copies, Held, Known, Origin, Undo, encode, steps_back};
@@ -131,8 +131,10 @@ pub(crate) struct Assembly<'a, 'data> {
 /// The note's description of an edit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NoteText<'a> {
-    /// The edit's name.
-    pub(crate) edit: &'a str,
+    /// The names of its edits.
+    pub(crate) edits: &'a [&'a str],
+    /// The programs for which the file was made, if it is made for these only.
+    pub(crate) world: Option<&'a World>,
     /// Private data of the tool that requested it.
     pub(crate) content: Option<&'a str>,
 }
@@ -156,7 +158,7 @@ impl Assembly<'_, '_> {
         let undo = self.way_back(&script, rule)?;
         let kept = undo.as_ref().err().copied().unwrap_or_default();
         let ending = Ending {
-            note: NoteContent { edits: &[note.edit], undo, content: note.content },
+            note: NoteContent { edits: note.edits, world: note.world, undo, content: note.content },
             program_headers: (self.program_headers_at, self.program_headers.len()),
             our_name: self.our_name()?,
             section_headers: self.all_section_headers()?,

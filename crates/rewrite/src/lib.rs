@@ -38,9 +38,10 @@ pub use apply::{ApplyError, Claim, NotTakenBack, Rewriting, without_edit};
 pub use changed::{Change, ChangedPart};
 pub use libc_floor::{LibcFloor, UnknownLibc};
 pub use note::identity::{Identity, identify};
-pub use note::{About, binding_note};
+pub use note::{About, World, binding_note};
 pub use pack::{
-    Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck, plan_pack,
+    Caution, ClosedWorld, NothingToPack, OwnReferences, PackDecision, PackOptions, PackPlan, PackSummary, Pass,
+    PassOutcome, PassReport, Passes, Room, SlotSource, Stuck, UnknownPass, plan_pack,
 };
 pub use payload::Payload;
 pub use refusal::Refusal;

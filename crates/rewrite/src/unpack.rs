@@ -3,6 +3,7 @@
 use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position, RelocationForm, Tag, Vaddr};
 use serde::Serialize;
 
+use crate::anatomy::relative_kind;
 use crate::changed::Change;
 use crate::layout::{part, word_bytes};
 use crate::note::identity::{Identity, digest, identify};
@@ -129,6 +130,8 @@ struct Restorer<'file, 'data> {
     addresses: Vec<Vaddr>,
     /// Number of records restored so far.
     told: usize,
+    /// The words among them of records with symbols.
+    bound: Vec<Vaddr>,
     /// Format of the table, if the dynamic table has it.
     form: Option<RelocationForm>,
 }
@@ -147,7 +150,7 @@ impl<'file, 'data> Restorer<'file, 'data> {
             let in_order = undo.order.iter().map(|number| addresses.get(*number as usize).copied());
             addresses = in_order.collect::<Option<_>>().ok_or_else(misfit)?;
         }
-        Ok(Self { file, addresses, told: 0, form })
+        Ok(Self { file, addresses, told: 0, bound: Vec::new(), form })
     }
 
     fn pieces(&mut self, undo: &Undo) -> Result<Vec<Piece>, Refusal> {
@@ -170,6 +173,7 @@ impl<'file, 'data> Restorer<'file, 'data> {
                 Step::Zeros(size) if *size >= LARGE => Piece::Hole(*size),
                 Step::Zeros(size) => Piece::Bytes(vec![0; *size as usize]),
                 Step::Relatives(count) => Piece::Bytes(self.records(*count)?),
+                Step::Bound(kind, symbols) => Piece::Bytes(self.bound_records(*kind, symbols)?),
             });
         }
         Ok(pieces)
@@ -178,41 +182,65 @@ impl<'file, 'data> Restorer<'file, 'data> {
     /// The format and type of the architecture's relative relocations; the table itself may have been removed with
     /// its last record.
     fn kind(&self) -> Result<(RelocationForm, u32), Refusal> {
-        let (form, kind) = match self.file.encoding().machine {
-            62 => (RelocationForm::Rela, 8),
-            183 => (RelocationForm::Rela, 1027),
-            243 => (RelocationForm::Rela, 3),
-            3 => (RelocationForm::Rel, 8),
-            40 => (RelocationForm::Rel, 23),
-            other => return Err(Refusal::Machine(other.to_string())),
-        };
+        let (form, kind) = relative_kind(self.file.encoding().machine)?;
         Ok((self.form.unwrap_or(form), kind))
+    }
+
+    /// The words of the next records.
+    fn next(&mut self, count: u64) -> Result<&[Vaddr], Refusal> {
+        let end = usize::try_from(count).ok().and_then(|count| self.told.checked_add(count)).ok_or_else(misfit)?;
+        let start = std::mem::replace(&mut self.told, end);
+        self.addresses.get(start..end).ok_or_else(misfit)
     }
 
     /// The next records of relative relocations.
     fn records(&mut self, count: u64) -> Result<Vec<u8>, Refusal> {
-        let end = usize::try_from(count).ok().and_then(|count| self.told.checked_add(count));
         let (form, kind) = self.kind()?;
-        let addresses = end.and_then(|end| self.addresses.get(self.told..end)).ok_or_else(misfit)?;
-        self.told = end.unwrap_or(self.told);
-        let encoding = self.file.encoding();
+        let file = self.file;
+        let encoding = file.encoding();
         let mut bytes = Vec::new();
-        for address in addresses {
+        for address in self.next(count)? {
             bytes.extend(word_bytes(encoding, address.0));
             bytes.extend(word_bytes(encoding, kind.into()));
             if form == RelocationForm::Rela {
-                let word = self.file.memory_bytes("a relocated word", *address, encoding.word_size())?;
-                bytes.extend(word);
+                bytes.extend(file.memory_bytes("a relocated word", *address, encoding.word_size())?);
             }
         }
         Ok(bytes)
     }
 
+    /// The next records with symbols of the file's own, in the type `kind`. The addend is what the word has in addition to
+    /// the symbol's value.
+    fn bound_records(&mut self, kind: u32, symbols: &[u32]) -> Result<Vec<u8>, Refusal> {
+        let (form, _) = self.kind()?;
+        let file = self.file;
+        let encoding = file.encoding();
+        let dynamic = file.dynamic()?.ok_or(Refusal::NoDynamicTable)?;
+        let table = file.dynamic_symbols(&dynamic)?;
+        let shift = if encoding.word_size() == 4 { 8 } else { 32 };
+        let addresses = self.next(symbols.len() as u64)?.to_vec();
+        let mut bytes = Vec::new();
+        for (address, number) in addresses.iter().zip(symbols) {
+            bytes.extend(word_bytes(encoding, address.0));
+            bytes.extend(word_bytes(encoding, (u64::from(*number) << shift) | u64::from(kind)));
+            if form == RelocationForm::Rela {
+                let word = file.memory_bytes("a relocated word", *address, encoding.word_size())?;
+                let word = encoding.word(word).ok_or_else(misfit)?;
+                let symbol = table.get(*number).ok_or_else(misfit)?;
+                bytes.extend(word_bytes(encoding, word.wrapping_sub(symbol.value.0)));
+            }
+        }
+        self.bound.extend(addresses);
+        Ok(bytes)
+    }
+
+    /// The words with their old values: the listed ones, and those whose value follows from their kind.
     fn patches(&self, undo: &Undo) -> Result<Vec<WordPatch>, Refusal> {
         let mut patches = undo.words.clone();
-        if undo.held == Held::Zeros {
-            for address in &self.addresses {
-                let at = self.file.offset_of(*address).ok_or_else(misfit)?;
+        let zeros = if undo.held == Held::Zeros { &self.addresses } else { &self.bound };
+        for address in zeros {
+            let at = self.file.offset_of(*address).ok_or_else(misfit)?;
+            if undo.words.binary_search_by_key(&at, |word| word.at).is_err() {
                 patches.push(WordPatch { at, value: 0 });
             }
         }

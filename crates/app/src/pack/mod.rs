@@ -2,11 +2,12 @@
 
 mod one;
 mod report;
+pub(crate) mod world;
 
 use std::path::PathBuf;
 
 use coldstart_launch::Interrupt;
-use coldstart_rewrite::{Allowed, LibcFloor};
+use coldstart_rewrite::{Allowed, LibcFloor, Passes};
 use coldstart_startup::HostLibcs;
 
 use crate::error::AppError;
@@ -14,6 +15,7 @@ use crate::kinds;
 use crate::observer::Observer;
 use crate::rewriting::{Destination, PlaceOptions, Rule, gather, over_tasks};
 use one::Packer;
+use world::World;
 
 pub use one::Done;
 pub use report::{Report, SCHEMA, Total, warnings};
@@ -31,6 +33,11 @@ pub struct Options {
     pub dry_run: bool,
     /// Where the original is kept: a path for one, a directory for several.
     pub keep_original: Option<PathBuf>,
+    /// The passes.
+    pub passes: Passes,
+    /// Programs and traces: all that load the files. References are then also bound where none of these programs lets another
+    /// object take them over.
+    pub closed_world: Vec<PathBuf>,
     /// The oldest C library that must load the result; `None` for this machine's, and 2.36.
     pub libc_floor: Option<LibcFloor>,
     /// Whether to leave a hole in the file if bytes cannot be removed.
@@ -69,8 +76,15 @@ pub fn pack(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -
         keep.check_names("pack", &gathered.tasks)?;
     }
     let is_one = !gathered.has_walked && targets.len() == 1;
+    let world = match options.closed_world.as_slice() {
+        [] => None,
+        programs => Some(World::of(programs, observer)?),
+    };
     let packer = Packer {
+        world: world.as_ref().map(World::symbols).transpose()?,
         options: coldstart_rewrite::PackOptions {
+            passes: options.passes.clone(),
+            closed_world: None,
             libc_floor: options.libc_floor,
             sparse: options.sparse,
             drop_syment: options.drop_syment,

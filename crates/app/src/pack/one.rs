@@ -6,21 +6,24 @@ use anyhow::Context;
 use coldstart_elf::ElfFile;
 use coldstart_loader::ObjectFacts;
 use coldstart_profile::printable;
-use coldstart_prove::Proof;
+use coldstart_prove::{BindEdit, Proof};
 use coldstart_rewrite::{
-    Allowed, Claim, NothingToPack, OriginalFile, PackDecision, PackOptions, PackSummary, Refusal, Replacement, Script,
-    WayBack,
+    Allowed, Claim, NothingToPack, OriginalFile, PackDecision, PackOptions, PackPlan, PackSummary, Pass, PassOutcome,
+    PassReport, Passes, Refusal, Replacement, Script, WayBack,
 };
 use coldstart_startup::HostLibcs;
 use coldstart_sys::file_view::FileView;
 
+use super::world::WorldSymbols;
 use crate::error::AppError;
 use crate::rewriting::{
     Destination, NotWritten, Outcome, Planning, Refused, Rule, Task, Unproven, Worked, Writing, truncated_error, write,
 };
 
 /// How to pack, and where to.
-pub(super) struct Packer {
+pub(super) struct Packer<'w> {
+    /// The closed world, if one was given.
+    pub(super) world: Option<WorldSymbols<'w>>,
     pub(super) options: PackOptions,
     pub(super) allowed: Allowed,
     pub(super) place: Destination,
@@ -44,7 +47,7 @@ pub enum Done {
     Nothing(NothingToPack, Option<Box<Replacement<Proof>>>),
 }
 
-impl Packer {
+impl Packer<'_> {
     /// Packs a file.
     pub(super) fn pack(&self, task: &Task) -> Worked<Done> {
         Worked::on(task, |original, planning| self.work_on(task, original, planning))
@@ -71,11 +74,18 @@ impl Packer {
             Ok(file) => file,
             Err(error) => return refused(task, &view, Refusal::from(error)),
         };
-        let decision = coldstart_rewrite::plan_pack(&file, &self.options);
+        let closed_world = match &self.world {
+            Some(world) => world.closed(&task.path, &file).map(Some),
+            None => Ok(None),
+        };
+        let decision = closed_world.map_err(Refusal::from).and_then(|closed_world| {
+            let options = PackOptions { closed_world, ..self.options.clone() };
+            coldstart_rewrite::plan_pack(&file, &options).map(|decision| (decision, options))
+        });
         planning.ends();
-        let plan = match decision {
+        let (plan, options) = match decision {
             Err(refusal) => return refused(task, &view, refusal),
-            Ok(PackDecision::Nothing(nothing)) => {
+            Ok((PackDecision::Nothing(nothing), _)) => {
                 if view.shrank() {
                     return Err(truncated_error(&task.path));
                 }
@@ -91,16 +101,15 @@ impl Packer {
                 };
                 return Ok(Outcome::Done(Done::Nothing(nothing, copied)));
             }
-            Ok(PackDecision::Pack(plan)) => plan,
+            Ok((PackDecision::Pack(plan), options)) => (plan, options),
         };
         if let Some(refusal) = original.facts().refusal(&self.allowed) {
             return Ok(Outcome::Refused(refusal.into()));
         }
-        if self.options.libc_floor.is_none()
-            && let Some(refused) = loader_here_too_old(&self.libcs, &file)
-        {
-            return Ok(Outcome::Refused(refused));
-        }
+        let plan = match self.for_this_machine(&file, plan, &options) {
+            Ok(plan) => plan,
+            Err(refused) => return Ok(Outcome::Refused(refused)),
+        };
         if let Some(refused) = self.lost(&plan.summary) {
             return Ok(Outcome::Refused(refused));
         }
@@ -113,21 +122,46 @@ impl Packer {
         }
         let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
         let writing = self.writing(task, original, &view, keep_original);
-        Ok(match write_or_refuse(&writing, &plan.script, Claim::SameIdentified)? {
+        let edit = BindEdit {
+            not_interposed: options.closed_world.and_then(|world| world.not_interposed).unwrap_or_default(),
+        };
+        let claim = if plan.summary.bound > 0 { Claim::Bound(&edit) } else { Claim::SameIdentified };
+        Ok(match write_or_refuse(&writing, &plan.script, claim)? {
             Ok(replacement) => Outcome::Done(Done::Packed(Box::new((plan.summary, replacement)))),
             Err(refused) => Outcome::Refused(refused),
         })
     }
 }
 
-impl Packer {
+impl Packer<'_> {
+    /// The plan, without RELR if this machine's loader does not know it and no other one was named.
+    fn for_this_machine(
+        &self,
+        file: &ElfFile<'_>,
+        plan: Box<PackPlan>,
+        options: &PackOptions,
+    ) -> Result<Box<PackPlan>, Refused> {
+        if plan.summary.relr_bytes == 0 || options.libc_floor.is_some() {
+            return Ok(plan);
+        }
+        let Some(refused) = loader_here_too_old(&self.libcs, file) else { return Ok(plan) };
+        let others = Pass::ALL.into_iter().filter(|pass| *pass != Pass::Relr && options.passes.has(*pass));
+        let options = PackOptions { passes: Passes::of(others), ..options.clone() };
+        let Ok(PackDecision::Pack(mut plan)) = coldstart_rewrite::plan_pack(file, &options) else {
+            return Err(refused);
+        };
+        let Refused { code, reason, hint } = refused;
+        plan.summary.passes.push(PassReport { pass: Pass::Relr, outcome: PassOutcome::Refused { code, reason, hint } });
+        Ok(plan)
+    }
+
     /// Refuses to replace an original with a file that cannot be unpacked, unless requested.
     fn lost(&self, summary: &PackSummary) -> Option<Refused> {
         let is_lost = self.place == Destination::InPlace && self.keep_original.is_none();
         let refused = || Refused {
             code: "no-way-back",
             reason: "the packed file could not be unpacked: its undo data exceeds a quarter of what \
-                     packing saves"
+                     packing saves, or half of the records that it binds"
                 .to_owned(),
             hint: Some(
                 "keep the original with `--keep-original PATH`, or pack without undo data with `--no-undo`".to_owned(),

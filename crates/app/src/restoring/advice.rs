@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use coldstart_profile::escaped;
-use coldstart_rewrite::{Change, Refusal};
+use coldstart_rewrite::{Change, Pass, Refusal};
 
 use crate::command;
 use crate::rewriting::Refused;
@@ -12,7 +12,7 @@ use crate::rewriting::Refused;
 /// a shell.
 pub fn changed_file_hint(path: &Path, change: &Change, edit: Option<&str>) -> String {
     let verb = match edit {
-        Some("relr") => Some("unpack"),
+        Some(edit) if Pass::is_edit(edit) => Some("unpack"),
         Some("bind") => Some("unbind"),
         _ => None,
     };
@@ -35,7 +35,7 @@ pub fn changed_file_hint(path: &Path, change: &Change, edit: Option<&str>) -> St
 pub fn other_edit(last: &str) -> Refused {
     let reason = match last {
         "bind" => "its last edit is a binding".to_owned(),
-        "relr" => "its last edit is packing".to_owned(),
+        last if Pass::is_edit(last) => "its last edit is packing".to_owned(),
         "nix-note" => "its last edit is a resolution note for Nix's loader".to_owned(),
         last => format!("its last edit is `{}`", escaped(last)),
     };
@@ -46,7 +46,7 @@ pub fn other_edit(last: &str) -> Refused {
 pub fn taken_back_by(edit: &str) -> Option<String> {
     let verb = match edit {
         "bind" => "unbind --in-place FILE",
-        "relr" => "unpack --in-place FILE",
+        edit if Pass::is_edit(edit) => "unpack --in-place FILE",
         "nix-note" => "ldcache write --note FILE --remove --in-place",
         _ => return None,
     };

@@ -10,7 +10,7 @@ use coldstart_elf::ElfFile;
 use coldstart_launch::Interrupt;
 use coldstart_profile::printable;
 use coldstart_rewrite::{
-    About, ChangedFile, OriginalFile, Payload, Refusal, Replacement, Restored as Original, plan_unpack,
+    About, ChangedFile, OriginalFile, Pass, Payload, Refusal, Replacement, Restored as Original, plan_unpack,
 };
 
 use crate::error::AppError;
@@ -120,7 +120,9 @@ impl Restorer<'_> {
         let view = edited.map().with_context(|| format!("cannot read `{}`", printable(&task.path)))?;
         let parsed = ElfFile::parse(view.bytes()).map_err(Refusal::from);
         let last = parsed.as_ref().ok().and_then(About::read).and_then(|about| about.edits.last().cloned());
-        let other = last.filter(|last| last != self.taking.edit);
+        // All passes of packing are undone by one verb.
+        let is_ours = |last: &str| last == self.taking.edit || Pass::is_edit(last) && Pass::is_edit(self.taking.edit);
+        let other = last.filter(|last| !is_ours(last));
         let plan = match (&other, &parsed) {
             (Some(_), _) => Err(Refusal::NotOurs),
             (None, Err(refusal)) => Err(refusal.clone()),

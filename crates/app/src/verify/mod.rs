@@ -11,13 +11,15 @@ use anyhow::Context;
 use coldstart_bind::Binding;
 use coldstart_elf::ElfFile;
 use coldstart_launch::LaunchOptions;
-use coldstart_profile::{JsonPath, printable};
-use coldstart_prove::{NotProven, Proof, Source, prove, prove_search};
-use coldstart_rewrite::{About, ChangedFile, Identity, Refusal, binding_note, identify, plan_unpack};
+use coldstart_profile::{JsonPath, escaped, printable};
+use coldstart_prove::{BindEdit, NotProven, Proof, Source, prove, prove_bound, prove_search};
+use coldstart_rewrite::{About, ChangedFile, Identity, Pass, Refusal, binding_note, identify, plan_unpack};
 use coldstart_sys::file_view::FileView;
 use serde::Serialize;
 
 use crate::error::{AppError, HintExt};
+use crate::observer::Silent;
+use crate::pack::world::World;
 use crate::reading::map;
 use crate::rewriting::{Refused, truncated_error};
 
@@ -95,17 +97,19 @@ pub struct StartOptions {
 pub fn verify(options: &Options) -> Result<Verdict, AppError> {
     let view = open(&options.output)?;
     let binding = binding(&view);
+    let own = own_references(&view)?;
+    let own = own.as_ref();
     let (compared, original) = match &options.against {
         Some(path) => {
             let original = open(path)?;
             let release = release_of(&original);
-            let compared = against_file(&view, mapped(&original, &release), binding.as_ref());
+            let compared = against_file(&view, mapped(&original, &release), binding.as_ref(), own);
             if original.shrank() {
                 return Err(truncated_error(path));
             }
             (compared, None)
         }
-        None => against_note(&view, binding.as_ref()),
+        None => against_note(&view, binding.as_ref(), own),
     };
     let identity = ElfFile::parse(view.bytes()).ok().and_then(|file| identify(&file));
     if view.shrank() {
@@ -165,34 +169,66 @@ enum Compared {
     Refused(Refusal),
 }
 
-fn compare(original: Source<'_>, output: Source<'_>, binding: Option<&Binding>) -> Result<Proof, NotProven> {
+fn compare(
+    original: Source<'_>,
+    output: Source<'_>,
+    binding: Option<&Binding>,
+    own: Option<&BindEdit>,
+) -> Result<Proof, NotProven> {
     match binding {
         Some(binding) => prove_search(original, output, &binding.edit()),
+        None => prove_packed(original, output, own),
+    }
+}
+
+/// Compares as `pack` does, whose last pass may have bound references to the file's own definitions.
+fn prove_packed(original: Source<'_>, output: Source<'_>, own: Option<&BindEdit>) -> Result<Proof, NotProven> {
+    match own {
+        Some(edit) => prove_bound(original, output, edit),
         None => prove(original, output),
     }
 }
 
+/// The references to its own definitions that a packed file may have bound: in a closed world those that none of its
+/// programs lets another object take over, as these programs are now.
+fn own_references(view: &FileView) -> Result<Option<BindEdit>, AppError> {
+    let Ok(file) = ElfFile::parse(view.bytes()) else { return Ok(None) };
+    let Some(about) = About::read(&file).filter(|about| about.edits.iter().any(|edit| edit == Pass::BindLocal.name()))
+    else {
+        return Ok(None);
+    };
+    let Some(world) = about.world else { return Ok(Some(BindEdit::default())) };
+    let programs: Vec<PathBuf> = world.programs.iter().map(PathBuf::from).collect();
+    let all = World::of(&programs, &Silent)?;
+    let closed = all.symbols()?.closed(Path::new(&world.file), &file);
+    let closed = closed.with_context(|| format!("cannot read the symbols of `{}`", escaped(&world.file)))?;
+    let lost = || anyhow::anyhow!("no program of its closed world loads `{}`", escaped(&world.file));
+    let not_interposed =
+        closed.not_interposed.ok_or_else(lost).hint(|| "pack the original again for the programs that load it now")?;
+    Ok(Some(BindEdit { not_interposed }))
+}
+
 /// Compares with a file: the original, or for a program with edits after the binding, the program before or after the
 /// binding.
-fn against_file(view: &FileView, original: Source<'_>, binding: Option<&Binding>) -> Compared {
+fn against_file(view: &FileView, original: Source<'_>, binding: Option<&Binding>, own: Option<&BindEdit>) -> Compared {
     let release = release_of(view);
     if binding.is_none() || binding_text(original.bytes) == binding_text(view.bytes()) {
-        return Compared::Proven(prove(original, mapped(view, &release)));
+        return Compared::Proven(prove_packed(original, mapped(view, &release), own));
     }
-    match LaterEdits::take_back(view) {
+    match LaterEdits::take_back(view, own) {
         Err(refusal) => Compared::Refused(refusal),
-        Ok(later) => Compared::Proven(later.with(compare(original, later.bound(mapped(view, &release)), binding))),
+        Ok(later) => Compared::Proven(later.with(compare(original, later.bound(mapped(view, &release)), binding, own))),
     }
 }
 
 /// Compares with the original from the note, in memory; for a bound program, the program before the binding.
-fn against_note(view: &FileView, binding: Option<&Binding>) -> (Compared, Option<Vec<u8>>) {
+fn against_note(view: &FileView, binding: Option<&Binding>, own: Option<&BindEdit>) -> (Compared, Option<Vec<u8>>) {
     let release = release_of(view);
     let compared = || {
-        let later = if binding.is_some() { LaterEdits::take_back(view)? } else { LaterEdits::default() };
+        let later = if binding.is_some() { LaterEdits::take_back(view, own)? } else { LaterEdits::default() };
         let output = later.bound(mapped(view, &release));
         let restored = taken_back(output.bytes)?;
-        let compared = later.with(compare(Source::in_memory(&restored), output, binding));
+        let compared = later.with(compare(Source::in_memory(&restored), output, binding, own));
         Ok::<_, Refusal>((compared, restored))
     };
     match compared() {
@@ -212,7 +248,7 @@ struct LaterEdits {
 
 impl LaterEdits {
     /// Undoes them in memory, and proves each.
-    fn take_back(view: &FileView) -> Result<Self, Refusal> {
+    fn take_back(view: &FileView, own: Option<&BindEdit>) -> Result<Self, Refusal> {
         let release = release_of(view);
         let mut later = Self::default();
         loop {
@@ -224,7 +260,7 @@ impl LaterEdits {
                 return Ok(later);
             }
             let restored = taken_back(output.bytes)?;
-            let step = prove(Source::in_memory(&restored), output);
+            let step = prove_packed(Source::in_memory(&restored), output, own);
             later = Self { proven: Some(later.with(step)), bound: Some(restored) };
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use coldstart_rewrite::LibcFloor;
+use coldstart_rewrite::{LibcFloor, Passes};
 
 use super::rewriting::{ManyArgs, PlaceArgs};
 
@@ -11,7 +11,7 @@ use super::rewriting::{ManyArgs, PlaceArgs};
 #[command(after_help = HELP)]
 pub(crate) struct PackArgs {
     /// Shared libraries and position-independent programs, or directories to walk
-    #[arg(required = true, value_name = "FILE|DIR")]
+    #[arg(required_unless_present = "list_passes", value_name = "FILE|DIR")]
     pub(crate) targets: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -24,6 +24,20 @@ pub(crate) struct PackArgs {
     /// Keep the old file as PATH; below PATH, if there are several
     #[arg(long, value_name = "PATH", requires = "in_place", conflicts_with_all = ["output", "dry_run"])]
     pub(crate) keep_original: Option<PathBuf>,
+
+    /// What to do, separated by commas: relr, bind-local, or all-safe for all. A file that one pass refuses still gets the
+    /// others
+    #[arg(long, value_name = "LIST", default_value = "relr")]
+    pub(crate) passes: Passes,
+
+    /// List the passes: what each does, when it is safe, and what it leaves alone
+    #[arg(long, exclusive = true)]
+    pub(crate) list_passes: bool,
+
+    /// For bind-local: a program, or the trace of a start, that loads the files. Name all that do; references are then also
+    /// bound where none of these programs lets another object take them over
+    #[arg(long, value_name = "PROGRAM|TRACE")]
+    pub(crate) closed_world: Vec<PathBuf>,
 
     /// The oldest C library that must load the result: 2.36, glibc-2.36, musl-1.2.4, android-30 [default: this
     /// machine's, and 2.36]
@@ -68,4 +82,5 @@ was not proven.
 Examples:
   coldstart pack libfoo.so -o packed/
   coldstart pack --in-place --keep-original /var/backups/app /opt/app
-  coldstart pack --dry-run /usr/lib";
+  coldstart pack --dry-run /usr/lib
+  coldstart pack --passes all-safe --closed-world /opt/app/bin/app -o packed/ /opt/app/lib";

@@ -5,7 +5,7 @@ use std::path::Path;
 use coldstart_app::bind::caution_sentence;
 use coldstart_app::status::{SCHEMA, Status, next_step, status};
 use coldstart_bind::Change;
-use coldstart_rewrite::{Identity, Refusal};
+use coldstart_rewrite::{Identity, Pass, Refusal};
 
 use crate::args::status::StatusArgs;
 use crate::error::{CliError, Complaints};
@@ -53,9 +53,10 @@ fn text(path: &Path, status: &Status) -> String {
     let edits: Vec<String> = about.edits.iter().map(|edit| escaped(edit)).collect();
     let edits = match (&status.binding, edits.as_slice()) {
         (Some(_), [only]) if only == "bind" => "bound".to_owned(),
-        (Some(_), [only]) if only == "relr" => "bound, then packed".to_owned(),
+        (Some(_), packed) if packed.iter().all(|edit| Pass::is_edit(edit)) => "bound, then packed".to_owned(),
         (Some(_), edits) => format!("bound, then edited ({})", edits.join(", ")),
-        (None, [only]) if only == "relr" => "packed".to_owned(),
+        (None, [only]) if only == Pass::Relr.name() => "packed".to_owned(),
+        (None, packed) if packed.iter().all(|edit| Pass::is_edit(edit)) => format!("packed ({})", packed.join(", ")),
         (None, edits) => format!("edited ({})", edits.join(", ")),
     };
     let mut text = prose(&format!("`{name}` was {edits} by version {version}"), 0, 2);

@@ -25,6 +25,7 @@ const NOT_FILES: &[(&str, &str, &str)] = &[
     ("*", "--levels", "processor levels"),
     ("*", "--limit", "a number"),
     ("*", "--min-libc", "a version"),
+    ("*", "--passes", "names of passes"),
     ("*", "--longest-wait", "a time"),
     ("*", "--object", "a pattern"),
     ("*", "--name", "the name of an installation, or a soname"),

@@ -1,11 +1,11 @@
-//! The expected differences of an output: none, or those of a search edit.
+//! The expected differences of an output: none, those of a search edit, or bound references.
 //!
 //! The edit and the original determine what may be new; the output's headers only give its location. So a writer that
 //! adds more than requested is detected, and all checks that do not ask here are the same for every edit.
 
 use object::elf::{ET_DYN, ET_EXEC, PF_R, PF_W, PF_X, PT_INTERP, PT_LOAD, PT_NOTE, PT_NULL, PT_PHDR, ProgramType};
 
-use crate::edit::SearchEdit;
+use crate::edit::{BindEdit, SearchEdit};
 use crate::image::Image;
 use crate::image::dynamic::tag;
 use crate::image::headers::Segment;
@@ -21,8 +21,10 @@ const TABLE_LIMIT: u64 = 4096;
 /// The allowed differences of the output.
 #[derive(Debug, Default)]
 pub(crate) struct Expected<'e> {
-    /// The edit, if it changes the meaning of the file.
+    /// The edit, if it changes the search for libraries.
     pub(crate) search: Option<&'e SearchEdit>,
+    /// The edit, if it binds references.
+    pub(crate) bind: Option<&'e BindEdit>,
     /// `PT_LOAD` segments only in the output, after all others.
     loads: Vec<Segment>,
     /// `PT_NOTE` of the loaded note.
@@ -30,9 +32,9 @@ pub(crate) struct Expected<'e> {
 }
 
 impl<'e> Expected<'e> {
-    /// No differences: to the loader, the output is the original.
-    pub(crate) fn nothing() -> Self {
-        Self::default()
+    /// References to own definitions may be bound.
+    pub(crate) fn of_bind(edit: &'e BindEdit) -> Self {
+        Self { bind: Some(edit), ..Self::default() }
     }
 
     /// Finds the new segments and checks them.
@@ -42,7 +44,7 @@ impl<'e> Expected<'e> {
         }
         let loads = added_loads(original, output)?;
         let note = added_note(edit, original, output, &loads)?;
-        let expected = Self { search: Some(edit), loads, note };
+        let expected = Self { search: Some(edit), bind: None, loads, note };
         let kinds = |image: &Image<'_>| -> Vec<u32> {
             let old = image.segments.iter().filter(|segment| !expected.is_new(segment));
             old.map(|segment| segment.kind).filter(|kind| !may_go(original, *kind)).map(|kind| kind.0).collect()

@@ -11,6 +11,7 @@ mod memory;
 mod no_op;
 mod notes;
 pub(crate) mod our_note;
+mod own;
 mod payload;
 mod pointers;
 mod profiling;
@@ -23,26 +24,24 @@ mod symbols;
 mod versions;
 
 use self::expected::Expected;
-use crate::edit::SearchEdit;
+use self::own::Bound;
+use crate::edit::{BindEdit, SearchEdit};
 use crate::image::Image;
 use crate::loaded::{Loaded, places};
 use crate::source::Source;
 use crate::tables::Tables;
 use crate::verdict::{NotProven, Proof, Which};
 
-/// Compares `output` with `original`, and with the edit `search`, if any.
-pub(crate) fn compare(
-    original: Source<'_>,
-    output: Source<'_>,
-    search: Option<&SearchEdit>,
-) -> Result<Proof, NotProven> {
+/// Compares `output` with `original`, and with an edit that changes the object's meaning, if any.
+pub(crate) fn compare(original: Source<'_>, output: Source<'_>, edit: Edit<'_>) -> Result<Proof, NotProven> {
     let mut proof = Proof::default();
     let original = Image::read(Which::Original, original)?;
     let output = Image::read(Which::Output, output)?;
     header::check(&original, &output)?;
-    let expected = match search {
-        Some(edit) => Expected::of_search(edit, &original, &output)?,
-        None => Expected::nothing(),
+    let expected = match edit {
+        Edit::Search(edit) => Expected::of_search(edit, &original, &output)?,
+        Edit::Bind(edit) => Expected::of_bind(edit),
+        Edit::None => Expected::default(),
     };
     loads::check(&original, &output, &expected)?;
     segments::check(&original, &output, &expected, &mut proof)?;
@@ -53,8 +52,8 @@ pub(crate) fn compare(
     symbols::check_tables(old, new, &mut proof)?;
     versions::check(old, new, &mut proof)?;
     symbols::check_lookups(old, new, &mut proof)?;
-    relocations::check(old, new, &mut proof)?;
-    compare_memory(old, new, &expected, &mut proof)?;
+    let bound = relocations::check(old, new, &expected, &mut proof)?;
+    compare_memory(old, new, &bound, &expected, &mut proof)?;
     let shifts = sections::check(old, new, &expected, &mut proof)?;
     sections::check_contents(&original, &output, &shifts, &expected, &mut proof)?;
     payload::check(&original, &output, &expected, &mut proof)?;
@@ -63,15 +62,26 @@ pub(crate) fn compare(
     Ok(proof)
 }
 
+/// How an output may differ from its original for a loader.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Edit<'e> {
+    /// Not at all.
+    None,
+    Search(&'e SearchEdit),
+    Bind(&'e BindEdit),
+}
+
 fn compare_memory(
     original: (&Image<'_>, &Tables<'_>),
     output: (&Image<'_>, &Tables<'_>),
+    bound: &[Bound],
     expected: &Expected<'_>,
     proof: &mut Proof,
 ) -> Result<(), NotProven> {
-    let (old, new) = (Loaded::new(original.0, original.1)?, Loaded::new(output.0, output.1)?);
+    let (mut old, new) = (Loaded::new(original.0, original.1)?, Loaded::new(output.0, output.1)?);
     let moved = places::moved(original, output);
     proof.relative_relocations = old.slots.count();
+    old.slots.bind(bound.iter().map(|bound| (bound.address, bound.value)));
     proof.relr_relocations = new.slots.relr_count;
     entries::check_pointers(output.0, &moved, expected)?;
     pointers::check_symbols(original, &moved)?;

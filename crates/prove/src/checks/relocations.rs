@@ -1,5 +1,8 @@
-//! Non-relative relocations: the same, in the same order; and the counts of leading relative ones.
+//! Non-relative relocations: the same, in the same order, but for those that the edit may bind; and the counts of
+//! leading relative ones.
 
+use super::expected::Expected;
+use super::own::{self, Bound};
 use crate::image::Image;
 use crate::image::dynamic::{tag, tag_name};
 use crate::tables::Tables;
@@ -9,18 +12,36 @@ use crate::verdict::{NotProven, Proof, broken, differs};
 const WHAT: &str = "relocation";
 
 /// All non-relative relocations must be the same, in the same order, in the same kind of table; and the counts of
-/// leading relative ones, by which glibc skips type checks (`elf/do-rel.h`), must be right.
+/// leading relative ones, by which glibc skips type checks (`elf/do-rel.h`), must be right. Those that the output lacks
+/// and the edit may bind are returned: the loader must put the same value there in another way.
 pub(crate) fn check(
     original: (&Image<'_>, &Tables<'_>),
     output: (&Image<'_>, &Tables<'_>),
+    expected: &Expected<'_>,
     proof: &mut Proof,
-) -> Result<(), NotProven> {
+) -> Result<Vec<Bound>, NotProven> {
+    let mut all_bound = Vec::new();
     for form in [Form::Rel, Form::Rela] {
-        compare(form, others(original, form), others(output, form), proof)?;
+        let may_bind = |record: &Record| {
+            let bound = expected.bind.and_then(|edit| own::bound(original, record, edit));
+            bound.map(|bound| all_bound.push(bound)).is_some()
+        };
+        compare(form, others(original, form), others(output, form), may_bind, proof)?;
     }
     match (original.1.plt_relocations, output.1.plt_relocations) {
         (Some(from), Some(to)) if from.form == to.form => {
-            compare(from.form, records(original.0, from), records(output.0, to), proof)?;
+            // A record's place in the table is its number for lazy binding.
+            let number_free = expected.bind.is_some() && own::binds_now(original.0);
+            let of = |image: &Image<'_>, table| {
+                let relative = relative_kind(image.header.machine, image.encoding.wide);
+                records(image, table).filter(move |record| !number_free || !is_relative(relative, record))
+            };
+            let may_bind = |record: &Record| {
+                let edit = expected.bind.filter(|_| number_free);
+                let bound = edit.and_then(|edit| own::bound(original, record, edit));
+                bound.map(|bound| all_bound.push(bound)).is_some()
+            };
+            compare(from.form, of(original.0, from), of(output.0, to), may_bind, proof)?;
         }
         (None, None) => {}
         (from, to) => {
@@ -29,7 +50,9 @@ pub(crate) fn check(
         }
     }
     check_counts(output)?;
-    check_symbols(output)
+    check_symbols(output)?;
+    proof.bound_references = all_bound.len() as u64;
+    Ok(all_bound)
 }
 
 /// The meaning of an index past the last symbol depends on the bytes there.
@@ -55,12 +78,18 @@ fn others<'t>((image, tables): (&'t Image<'_>, &'t Tables<'_>), form: Form) -> i
 fn compare(
     form: Form,
     mut original: impl Iterator<Item = Record>,
-    mut output: impl Iterator<Item = Record>,
+    output: impl Iterator<Item = Record>,
+    mut may_go: impl FnMut(&Record) -> bool,
     proof: &mut Proof,
 ) -> Result<(), NotProven> {
+    let mut output = output.peekable();
     let mut number: u64 = 0;
     loop {
-        let (from, to) = (original.next(), output.next());
+        let from = original.next();
+        if from.as_ref() != output.peek() && from.as_ref().is_some_and(&mut may_go) {
+            continue;
+        }
+        let to = output.next();
         if from != to {
             let shown = |record: Option<Record>| match record {
                 Some(Record { offset, kind, symbol, addend, .. }) => {

@@ -50,7 +50,7 @@ impl Slots {
             let entry = table.form.entry_size(image.encoding.wide) as usize;
             slots.explicit.reserve_exact(table_bytes.checked_div(entry).unwrap_or(0));
         }
-        for table in &tables.relocations {
+        for table in tables.relocations.iter().chain(&tables.plt_relocations) {
             for record in records(image, *table).filter(|record| is_relative(relative, record)) {
                 writable.check(record.offset)?;
                 match record.addend {
@@ -67,6 +67,12 @@ impl Slots {
         }
         slots.check_apart(image, tables)?;
         Ok(slots)
+    }
+
+    /// Adds words that the loader fills with an address of this object after a look-up by name, with that address.
+    pub(crate) fn bind(&mut self, words: impl IntoIterator<Item = (u64, u64)>) {
+        self.explicit.extend(words);
+        self.explicit.sort_unstable();
     }
 
     pub(crate) fn count(&self) -> u64 {

@@ -184,9 +184,8 @@ impl<'a> Tables<'a> {
     /// Every address that non-relative relocations change, sorted, with its size in bytes.
     pub(crate) fn other_targets(&self, image: &Image<'_>) -> Vec<(u64, u64)> {
         let relative = relative_kind(image.header.machine, image.encoding.wide);
-        let main = self.relocations.iter().flat_map(|table| records(image, *table));
-        let main = main.filter(|record| !is_relative(relative, record));
-        let all = main.chain(self.plt_relocations.iter().flat_map(|table| records(image, *table)));
+        let all = self.relocations.iter().chain(&self.plt_relocations).flat_map(|table| records(image, *table));
+        let all = all.filter(|record| !is_relative(relative, record));
         // Type 0 is "none" on every architecture.
         let targets = all.filter(|record| record.kind.0 != 0).map(|record| {
             (record.offset, word_count(image.header.machine, record.kind).saturating_mul(image.word_size()))

@@ -1,6 +1,9 @@
 //! Entries of a symbol table, and their strings.
 
-use object::elf::{SHN_ABS, SHN_UNDEF, STB_LOCAL, STT_TLS, SymbolBind, SymbolInfo, SymbolSection};
+use object::elf::{
+    SHN_ABS, SHN_LORESERVE, SHN_UNDEF, STB_LOCAL, STT_TLS, SymbolBind, SymbolInfo, SymbolSection, SymbolType,
+    SymbolVisibility,
+};
 
 use crate::image::Image;
 
@@ -10,6 +13,7 @@ pub(crate) struct Symbol {
     pub(crate) name: u64,
     info: SymbolInfo,
     section: SymbolSection,
+    pub(crate) visibility: SymbolVisibility,
     pub(crate) value: u64,
 }
 
@@ -22,6 +26,16 @@ impl Symbol {
     /// Whether its value is an address in this object: neither an absolute number nor a thread-local offset.
     pub(crate) fn has_address(&self) -> bool {
         self.is_defined() && self.section != SHN_ABS && self.info.st_type() != STT_TLS
+    }
+
+    /// Whether its section number is not that of a section.
+    pub(crate) fn is_reserved(&self) -> bool {
+        self.section.0 >= SHN_LORESERVE
+    }
+
+    /// Its type.
+    pub(crate) fn kind(&self) -> SymbolType {
+        self.info.st_type()
     }
 
     /// Whether it is invisible to other objects. Such symbols are in no hash table.
@@ -46,10 +60,12 @@ pub(crate) fn symbol(image: &Image<'_>, table: &[u8], number: u64) -> Option<Sym
     let start = usize::try_from(number.checked_mul(size)?).ok()?;
     let bytes = table.get(start..start.checked_add(size as usize)?)?;
     let field = |at: usize, size: usize| bytes.get(at..).and_then(|bytes| image.number(bytes, size));
-    let (info, section, value) = if image.encoding.wide { (4, 6, 8) } else { (12, 14, 4) };
+    let (info, other, section, value) = if image.encoding.wide { (4, 5, 6, 8) } else { (12, 13, 14, 4) };
     Some(Symbol {
         name: field(0, 4)?,
         info: SymbolInfo(*bytes.get(info)?),
+        // The other bits belong to architectures.
+        visibility: SymbolVisibility(*bytes.get(other)? & 3),
         section: SymbolSection(u16::try_from(field(section, 2)?).ok()?),
         value: field(value, image.word_size() as usize)?,
     })

@@ -12,7 +12,9 @@ pub(crate) mod symbols;
 pub(crate) mod tables;
 pub(crate) mod tail;
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position, PositionError, SectionHeader, SectionKind, Vaddr};
+use coldstart_elf::{
+    ElfFile, FileOffset, FileSpan, Position, PositionError, RelocationForm, SectionHeader, SectionKind, Vaddr,
+};
 
 use crate::refusal::Refusal;
 use crate::script::Piece;
@@ -60,6 +62,21 @@ pub(crate) fn records(start: FileOffset, size: u16, count: usize) -> Result<File
     let size = size
         .ok_or_else(|| Refusal::Layout(format!("{count} records at file offset {start} exceed the largest offset")))?;
     Ok(FileSpan::new(start, size)?)
+}
+
+/// The form of an architecture's relocations, and the type of its relative ones.
+///
+/// # Errors
+/// If the architecture is not one of those whose files are packed.
+pub(crate) fn relative_kind(machine: u16) -> Result<(RelocationForm, u32), Refusal> {
+    Ok(match machine {
+        62 => (RelocationForm::Rela, 8),
+        183 => (RelocationForm::Rela, 1027),
+        243 => (RelocationForm::Rela, 3),
+        3 => (RelocationForm::Rel, 8),
+        40 => (RelocationForm::Rel, 23),
+        other => return Err(Refusal::Machine(other.to_string())),
+    })
 }
 
 /// Index of the section with the section names.

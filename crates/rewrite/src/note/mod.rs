@@ -31,11 +31,23 @@ pub(crate) const IDENTITY: u32 = 4;
 pub struct About {
     /// Version of the tool that wrote the file.
     pub coldstart: String,
-    /// Names of the edits in order: `relr`, `bind`.
+    /// Names of the edits in order: `bind-local`, `relr`, `bind`.
     pub edits: Vec<String>,
+    /// The closed world of `bind-local`, if it was made for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world: Option<World>,
     /// Whether the note has undo data.
     #[serde(default)]
     pub way_back: WayBack,
+}
+
+/// The programs for which a file was rewritten: in others it may be another object to the loader.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct World {
+    /// The path of the file when it was rewritten.
+    pub file: String,
+    /// The programs, and the traces of their starts.
+    pub programs: Vec<String>,
 }
 
 /// The contents of our note in a file.
@@ -98,6 +110,8 @@ fn of_section<'data>(file: &ElfFile<'data>, number: usize, header: &SectionHeade
 pub(crate) struct NoteContent<'a> {
     /// Names of the edits.
     pub(crate) edits: &'a [&'a str],
+    /// The closed world.
+    pub(crate) world: Option<&'a World>,
     /// The second note's content, or why there is none.
     pub(crate) undo: Result<Vec<u8>, WayBack>,
     /// The third note's content.
@@ -110,6 +124,7 @@ impl NoteContent<'_> {
         let about = About {
             coldstart: env!("CARGO_PKG_VERSION").to_owned(),
             edits: self.edits.iter().map(|edit| (*edit).to_owned()).collect(),
+            world: self.world.cloned(),
             way_back: self.undo.as_ref().err().copied().unwrap_or_default(),
         };
         // Strings and lists of strings always have a JSON form.

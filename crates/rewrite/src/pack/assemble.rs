@@ -4,6 +4,8 @@ use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, FileSpan, Position, Tag
 
 use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
 use super::headers::program_headers;
+use super::in_place::Changed;
+use super::pass::Pass;
 use super::place::Placed;
 use super::relatives::{InPlace, Relatives};
 use super::room::{Shape, Slide};
@@ -24,9 +26,6 @@ use crate::script::{Piece, end_of};
 use crate::undo::Held;
 use crate::way_back::WayBack;
 
-/// The edit's name in our note.
-pub(super) const EDIT: &str = "relr";
-
 /// The analysis and the decisions about a file.
 pub(super) struct Parts<'a, 'data> {
     pub(super) file: &'a ElfFile<'data>,
@@ -35,6 +34,12 @@ pub(super) struct Parts<'a, 'data> {
     pub(super) relatives: &'a Relatives<'data>,
     pub(super) guard: &'a Guard,
     pub(super) entries: &'a Entries,
+    /// Number of records with a symbol that become relative.
+    pub(super) bound: u64,
+    /// Those among them that stay in their table.
+    pub(super) bound_in_place: u64,
+    /// The words of these that change.
+    pub(super) in_place: &'a [Changed],
 }
 
 /// The new layout.
@@ -75,15 +80,18 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     let mut edits = Edits::default();
     replace_front(file, layout, &program_headers, &mut edits)?;
     edits.patch(relatives.patches.iter().copied());
+    edits.patch(parts.in_place.iter().map(|patch| patch.new));
     for left in left_behind(file, layout, names, &tail)? {
         edits.replace(left, zeros(left.start(), left.end())?.into_iter().collect());
     }
     let old_dynamic = FileSpan::new(dynamic.file_offset(), dynamic.size())?;
-    let (held, words_before) = match &relatives.in_place {
+    let (held, mut words_before) = match &relatives.in_place {
         InPlace::Addends => (Held::Same, Vec::new()),
         InPlace::Zeros => (Held::Zeros, Vec::new()),
         InPlace::Mixed(before) => (Held::Same, before.clone()),
     };
+    words_before.extend(&relatives.bound_before);
+    words_before.extend(parts.in_place.iter().map(|patch| patch.old));
     let assembly = Assembly {
         file,
         edits,
@@ -104,7 +112,18 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         held,
         order: relatives.order.clone(),
     };
-    let (script, kept) = assembly.finish(NoteText { edit: EDIT, content: None }, rule(relatives, options.undo))?;
+    let edits: &[&str] = match parts.bound {
+        0 => &[Pass::Relr.name()],
+        _ => &[Pass::BindLocal.name(), Pass::Relr.name()],
+    };
+    let world = options
+        .closed_world
+        .as_ref()
+        .filter(|closed| closed.not_interposed.is_some())
+        .map(|closed| &closed.world)
+        .filter(|_| parts.bound > 0);
+    let note = NoteText { edits, world, content: None };
+    let (script, kept) = assembly.finish(note, rule(parts, options.undo))?;
     let summary = summary(parts, script.size(), kept);
     Ok(PackPlan { script, summary })
 }
@@ -176,7 +195,7 @@ fn replace_front(
 
 /// The dynamic table, as long as before.
 fn dynamic_bytes(parts: &Parts<'_, '_>) -> Result<Vec<u8>, Refusal> {
-    let Parts { file, dynamic, layout, relatives, guard, entries } = *parts;
+    let Parts { file, dynamic, layout, relatives, guard, entries, .. } = *parts;
     let encoding = file.encoding();
     let kept = relatives.kept_bytes();
     // If the PLT's relocations count as part of this table, they still do.
@@ -215,9 +234,12 @@ fn summary(parts: &Parts<'_, '_>, size_after: u64, way_back: WayBack) -> PackSum
         cautions.push(Caution::InPlaceValues { count: relatives.third_values });
     }
     PackSummary {
+        passes: Vec::new(),
+        own_references: None,
         size_before: file.size(),
         size_after,
         packed: relatives.packed,
+        bound: parts.bound,
         kept_relative: relatives.kept_relative,
         kept_others: relatives.kept_others,
         record_bytes_before: relatives.table.size(),

@@ -148,6 +148,11 @@ pub(super) fn check_libc(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, options
     }
 }
 
+/// Whether an object needs glibc.
+pub(super) fn is_for_glibc(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<bool, Refusal> {
+    Ok(library(file, dynamic)? == Library::Glibc)
+}
+
 fn library(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<Library, Refusal> {
     let interpreter = file.interpreter().unwrap_or_default();
     let strings = file.dynamic_strings(dynamic)?;

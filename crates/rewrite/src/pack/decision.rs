@@ -1,14 +1,23 @@
 //! The decision about a file: a script with a summary, or nothing to do.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
+use super::own::OwnReferences;
+use super::pass::{PassReport, Passes};
 use crate::libc_floor::LibcFloor;
+use crate::note::World;
 use crate::script::Script;
 use crate::way_back::WayBack;
 
 /// The options.
 #[derive(Clone, Debug)]
 pub struct PackOptions {
+    /// The passes.
+    pub passes: Passes,
+    /// For `bind-local`: the programs for which the file is rewritten.
+    pub closed_world: Option<ClosedWorld>,
     /// The oldest C library that must load the result. Without it, glibc 2.36 is assumed for objects of glibc, and
     /// those of other libraries are refused.
     pub libc_floor: Option<LibcFloor>,
@@ -23,8 +32,25 @@ pub struct PackOptions {
 
 impl Default for PackOptions {
     fn default() -> Self {
-        Self { libc_floor: None, sparse: false, drop_syment: false, undo: true }
+        Self {
+            passes: Passes::default(),
+            closed_world: None,
+            libc_floor: None,
+            sparse: false,
+            drop_syment: false,
+            undo: true,
+        }
     }
+}
+
+/// What is known of all programs that will load a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClosedWorld {
+    /// The programs, for the note in the file.
+    pub world: World,
+    /// Dynamic symbols of the file, by index, that no object defines before this one in any of these programs; `None` if
+    /// none of them loads it.
+    pub not_interposed: Option<BTreeSet<u32>>,
 }
 
 /// What to do with a file.
@@ -46,6 +72,10 @@ pub enum NothingToPack {
     AlreadyRelr,
     /// It has no relative relocations.
     NoRelative,
+    /// No reference to its own definitions can become relative.
+    NoOwnReferences,
+    /// The same, and no program of the closed world loads it.
+    NotInClosedWorld,
     /// The file would not become a page smaller.
     #[serde(rename_all = "snake_case")]
     NoGain {
@@ -78,12 +108,18 @@ pub struct PackPlan {
 /// The effects of packing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PackSummary {
+    /// The outcome of each pass that ran, in their order.
+    pub passes: Vec<PassReport>,
+    /// References to the file's own definitions, counted by `bind-local`; `None` if it did not run.
+    pub own_references: Option<OwnReferences>,
     /// Size of the file before, in bytes.
     pub size_before: u64,
     /// Size after.
     pub size_after: u64,
-    /// Number of relative relocations that become RELR.
+    /// Number of relocations that become RELR.
     pub packed: u64,
+    /// Number of relocations with a symbol that became relative, as RELR or in their table.
+    pub bound: u64,
     /// Number of relative relocations that stay, because RELR cannot encode them.
     pub kept_relative: u64,
     /// Number of other relocations in the same table, which stay.
@@ -118,6 +154,8 @@ pub enum Room {
     SegmentSplit,
     /// They stay part of the file's size, as a hole without blocks.
     Hole,
+    /// No bytes were to be removed: RELR is not among the passes, or refused the file.
+    Unchanged,
 }
 
 /// What an entry of the dynamic table for `DT_RELR`, `DT_RELRSZ` or `DT_RELRENT` was before.

@@ -1,7 +1,13 @@
-//! Packing: converts relative relocations to RELR and removes the freed space from the file.
+//! Packing: a list of passes over the relocations of a file.
+//!
+//! All passes give one new file with one note. `bind-local` decides which relocations become relative; `relr` converts
+//! these and the others that are relative, and removes the freed space from the file. Without `relr`, the new relative
+//! ones stay in their table.
 //!
 //! | phase | file |
 //! |---|---|
+//! | the passes, and what each reports | `pass.rs` |
+//! | references to the file's own definitions (`bind-local`) | `own.rs`; without RELR `in_place.rs` |
 //! | check the file | `checks.rs` |
 //! | the loader's tables, and the run of them around the relocations | `anatomy/tables.rs` |
 //! | the relocations to convert, and the values of their words | `relatives.rs`, `words.rs` |
@@ -16,6 +22,9 @@ mod checks;
 mod decision;
 mod empty_function;
 mod headers;
+mod in_place;
+mod own;
+mod pass;
 mod place;
 mod relatives;
 mod room;
@@ -25,53 +34,131 @@ mod versions;
 mod way_back;
 mod words;
 
-use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, Position, RelocationTable, Tag, Vaddr};
+use std::collections::BTreeSet;
 
-pub use decision::{Caution, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck};
+use coldstart_elf::{DynamicEntry, DynamicRelocations, DynamicTable, ElfFile, Position, RelocationTable, Tag, Vaddr};
+
+pub use decision::{
+    Caution, ClosedWorld, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck,
+};
+pub use own::OwnReferences;
+pub use pass::{Pass, PassOutcome, PassReport, Passes, UnknownPass};
 
 use crate::anatomy::PAGE;
 use crate::anatomy::tables::{self, FrontRun, LoaderTable};
 use crate::anatomy::tail;
-use crate::note;
+use crate::note::About;
 use crate::refusal::Refusal;
 use assemble::{Layout, Parts};
+use own::Bound;
 use relatives::{Relatives, TableTags};
 use room::Shape;
 use versions::Guard;
 
 /// Plans the packing of a file.
 ///
+/// A pass that refuses the file, or finds nothing to do, does not keep the others from running.
+///
 /// # Errors
-/// The reason why it cannot be done safely.
+/// The reason why it cannot be done safely: that of `relr`, if no pass can do anything.
 pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecision, Refusal> {
     checks::check_file(file)?;
     let dynamic = file.dynamic()?.ok_or(Refusal::NoDynamicTable)?;
     checks::check_dynamic(file, &dynamic)?;
     let relocations = file.dynamic_relocations(&dynamic)?;
-    if relocations.relr.is_some() || dynamic.get(Tag::RELR).is_some() {
-        let by_us = note::read(file).is_some_and(|note| note.about.edits.iter().any(|edit| edit == assemble::EDIT));
-        return nothing(if by_us { NothingToPack::PackedByUs } else { NothingToPack::AlreadyRelr });
+    let table = relatives::table_of(&relocations);
+    let subject = Subject { file, dynamic: &dynamic, relocations: &relocations, options };
+    let mut bound = Bound::default();
+    if let (true, Ok(_)) = (options.passes.has(Pass::BindLocal), &table) {
+        let closed = options.closed_world.as_ref().and_then(|closed| closed.not_interposed.as_ref());
+        bound = own::find(file, &dynamic, &relocations, closed.unwrap_or(&BTreeSet::new()))?;
     }
-    let Some((table, tags)) = relatives::table_of(&relocations)? else { return nothing(NothingToPack::NoRelative) };
-    if !relatives::has_relative(file, &table) {
-        return nothing(NothingToPack::NoRelative);
-    }
-    checks::check_tags(&dynamic, &tags, file.encoding().machine)?;
-    checks::check_libc(file, &dynamic, options)?;
-    tail::check_gaps(file)?;
-    let all = tables::all(file, &dynamic, tags.address)?;
-    let run = tables::front_run(file, &section_of(&all, &table, &tags, &dynamic)?, &all)?;
-    tables::check_pointers(file, &dynamic, &run, tags.address)?;
-    let Some(relatives) = relatives::sort_out(file, (table, tags), &dynamic, &relocations, run.memory_span())? else {
-        return nothing(NothingToPack::NoRelative);
+    let relr = options.passes.has(Pass::Relr).then(|| relr(&subject, table.clone(), &bound));
+    let (mut plan, relr) = match relr {
+        Some(Ok(Ok(plan))) => {
+            let relocations = plan.summary.packed;
+            (plan, Some(PassOutcome::Done { relocations }))
+        }
+        // What RELR cannot have, the table of relocations keeps, as relative ones.
+        relr if !bound.is_empty() => {
+            let plan = in_place::plan(&subject, &bound)?;
+            (plan, relr.and_then(|relr| why_not(relr.map(Result::err))))
+        }
+        Some(Ok(Err(cause))) => {
+            // The wrong program is what a user can put right.
+            let is_lost = bound.counts.all > 0 && nothing_bound(options) == NothingToPack::NotInClosedWorld;
+            return nothing(if is_lost { NothingToPack::NotInClosedWorld } else { cause });
+        }
+        Some(Err(refusal)) => return Err(refusal),
+        None => return table.map(|_| PackDecision::Nothing(nothing_bound(options))),
     };
-    let guard = versions::with_guard(file, &dynamic)?;
+    if options.passes.has(Pass::BindLocal) {
+        let outcome = match plan.summary.bound {
+            0 => PassOutcome::Nothing { cause: nothing_bound(options) },
+            relocations => PassOutcome::Done { relocations },
+        };
+        plan.summary.passes.push(PassReport { pass: Pass::BindLocal, outcome });
+        plan.summary.own_references = Some(bound.counts);
+    }
+    plan.summary.passes.extend(relr.map(|outcome| PassReport { pass: Pass::Relr, outcome }));
+    Ok(PackDecision::Pack(Box::new(plan)))
+}
+
+/// Why `bind-local` has nothing to do.
+fn nothing_bound(options: &PackOptions) -> NothingToPack {
+    match &options.closed_world {
+        Some(ClosedWorld { not_interposed: None, .. }) => NothingToPack::NotInClosedWorld,
+        _ => NothingToPack::NoOwnReferences,
+    }
+}
+
+/// The outcome of a pass without a plan.
+fn why_not(pass: Result<Option<NothingToPack>, Refusal>) -> Option<PassOutcome> {
+    match pass {
+        Ok(cause) => cause.map(|cause| PassOutcome::Nothing { cause }),
+        Err(refusal) => Some(PassOutcome::from(&refusal)),
+    }
+}
+
+/// A file, and what is asked for it.
+pub(super) struct Subject<'a, 'data> {
+    file: &'a ElfFile<'data>,
+    dynamic: &'a DynamicTable<'data>,
+    relocations: &'a DynamicRelocations<'data>,
+    options: &'a PackOptions,
+}
+
+/// The pass `relr`, with the relocations that `bind-local` makes relative; or why there is nothing to do.
+fn relr(
+    subject: &Subject<'_, '_>,
+    table: Result<Option<(RelocationTable<'_>, TableTags)>, Refusal>,
+    bound: &Bound,
+) -> Result<Result<PackPlan, NothingToPack>, Refusal> {
+    let Subject { file, dynamic, relocations, options } = *subject;
+    if relocations.relr.is_some() || dynamic.get(Tag::RELR).is_some() {
+        let is_ours = |about: About| about.edits.iter().any(|edit| edit == Pass::Relr.name());
+        let by_us = About::read(file).is_some_and(is_ours);
+        return Ok(Err(if by_us { NothingToPack::PackedByUs } else { NothingToPack::AlreadyRelr }));
+    }
+    let Some((table, tags)) = table? else { return Ok(Err(NothingToPack::NoRelative)) };
+    if bound.values.is_empty() && !relatives::has_relative(file, &table) {
+        return Ok(Err(NothingToPack::NoRelative));
+    }
+    checks::check_tags(dynamic, &tags, file.encoding().machine)?;
+    checks::check_libc(file, dynamic, options)?;
+    tail::check_gaps(file)?;
+    let all = tables::all(file, dynamic, tags.address)?;
+    let run = tables::front_run(file, &section_of(&all, &table, &tags, dynamic)?, &all)?;
+    tables::check_pointers(file, dynamic, &run, tags.address)?;
+    let packed = relatives::sort_out(file, (table, tags), dynamic, relocations, &bound.values, run.memory_span())?;
+    let Some(relatives) = packed else { return Ok(Err(NothingToPack::NoRelative)) };
+    let guard = versions::with_guard(file, dynamic)?;
     let table_bytes = relatives.saved_bytes();
     let layout = match lay_out(file, run, &all, &relatives, &guard, options)? {
         Ok(layout) => layout,
         Err(stuck) => {
             let would_gain = table_bytes >= 2 * PAGE;
-            return nothing(NothingToPack::NoGain { table_bytes, stuck: would_gain.then_some(stuck) });
+            return Ok(Err(NothingToPack::NoGain { table_bytes, stuck: would_gain.then_some(stuck) }));
         }
     };
     let wanted = slots::Wanted {
@@ -81,15 +168,28 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
         new: new_entries(file, &layout),
         drop_syment: options.drop_syment,
     };
-    let entries = slots::make_room(file, &dynamic, &wanted)?;
-    let parts =
-        Parts { file, dynamic: &dynamic, layout: &layout, relatives: &relatives, guard: &guard, entries: &entries };
+    let entries = slots::make_room(file, dynamic, &wanted)?;
+    let mut in_place = in_place::plt_patches(file, relocations, bound)?;
+    in_place.extend(in_place::patches(file, &table, &relatives.bound_in_table)?);
+    // Counts of records in memory: no overflow.
+    let bound_in_place = bound.plt.len().wrapping_add(relatives.bound_in_table.len()) as u64;
+    let parts = Parts {
+        file,
+        dynamic,
+        layout: &layout,
+        relatives: &relatives,
+        guard: &guard,
+        entries: &entries,
+        bound: relatives.bound.wrapping_add(bound_in_place),
+        bound_in_place,
+        in_place: &in_place,
+    };
     let plan = assemble::assemble(&parts, options)?;
     // The note and the new section headers take some of the saved space.
     if plan.summary.room != Room::Hole && plan.summary.size_after >= plan.summary.size_before {
-        return nothing(NothingToPack::NoGain { table_bytes, stuck: None });
+        return Ok(Err(NothingToPack::NoGain { table_bytes, stuck: None }));
     }
-    Ok(PackDecision::Pack(Box::new(plan)))
+    Ok(Ok(plan))
 }
 
 fn nothing(reason: NothingToPack) -> Result<PackDecision, Refusal> {

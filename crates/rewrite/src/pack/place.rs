@@ -2,7 +2,7 @@
 
 use coldstart_elf::{ElfFile, Position, Tag, Vaddr, VaddrSpan};
 
-use super::relatives::Relatives;
+use super::relatives::{Fate, Relatives};
 use super::versions::{Added, GUARD, Guard};
 use crate::anatomy::tables::{FrontRun, LoaderTable};
 use crate::anatomy::{check_alignment, zeros};
@@ -67,7 +67,7 @@ pub(super) fn contents(
     let content = |table: &LoaderTable| -> Result<Vec<Piece>, Refusal> {
         Ok(match (table.tag, guard) {
             (tag, _) if tag == relatives.tags.address => {
-                let kept = relatives.runs.iter().filter(|run| !run.is_packed);
+                let kept = relatives.runs.iter().filter(|run| run.fate == Fate::Kept);
                 return kept.map(|run| Ok(Piece::Copy(relatives.file_span(&run.records)?))).collect();
             }
             (Tag::VERNEED, Guard::Added(Added { table, .. })) => vec![Piece::Bytes(table.clone())],

@@ -1,8 +1,10 @@
-//! The relative relocations that become RELR: their selection, their table, and the values of their words.
+//! The relocations that become RELR, relative ones and bound ones: their selection, their table, and the values of
+//! their words.
 //!
 //! RELR has no addends: each word must contain its own in the file. GNU ld, gold and mold write it there anyway; lld
 //! writes zero, because its record has the addend.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use coldstart_elf::{
@@ -44,10 +46,21 @@ const RELA: TableTags = TableTags {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) records: Range<usize>,
-    pub(super) is_packed: bool,
+    pub(super) fate: Fate,
 }
 
-/// The old values of the packed relocations' words.
+/// What becomes of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It stays.
+    Kept,
+    /// A relative one becomes RELR.
+    Relative,
+    /// One of this type, with a symbol of the file's own, becomes RELR.
+    Bound(u32),
+}
+
+/// The old values of the words of packed relative relocations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InPlace {
     /// All equal to the addend.
@@ -66,6 +79,8 @@ pub(super) struct Relatives<'data> {
     /// All records in order.
     pub(super) runs: Vec<Run>,
     pub(super) packed: u64,
+    /// Those among the packed ones that had a symbol.
+    pub(super) bound: u64,
     pub(super) kept_relative: u64,
     pub(super) kept_others: u64,
     /// Number of leading relative records among the kept ones.
@@ -76,6 +91,10 @@ pub(super) struct Relatives<'data> {
     /// Words whose addend is not in place yet.
     pub(super) patches: Vec<WordPatch>,
     pub(super) in_place: InPlace,
+    /// Records with a symbol that become relative and stay, because RELR cannot encode them, with their values.
+    pub(super) bound_in_table: BTreeMap<usize, u64>,
+    /// Words of bound relocations that were not zero before, with their old values.
+    pub(super) bound_before: Vec<WordPatch>,
     /// Words that had neither zero nor their addend.
     pub(super) third_values: u64,
 }
@@ -103,15 +122,16 @@ pub(super) fn has_relative(file: &ElfFile<'_>, table: &RelocationTable<'_>) -> b
 
 /// Selects the relocations of a file; `None` if RELR can encode none.
 ///
-/// `forbidden` are addresses that no pointer may have, because their data moves.
+/// `bound` are the values of records with a symbol that become relative, by their indices. `forbidden` are addresses that no pointer may have, because their data moves.
 pub(super) fn sort_out<'data>(
     file: &ElfFile<'data>,
     (table, tags): (RelocationTable<'data>, TableTags),
     dynamic: &DynamicTable<'data>,
     relocations: &DynamicRelocations<'data>,
+    bound: &BTreeMap<usize, u64>,
     forbidden: VaddrSpan,
 ) -> Result<Option<Relatives<'data>>, Refusal> {
-    let mut sorting = Sorting::new(file, table, tags);
+    let mut sorting = Sorting::new(file, (table, tags), bound);
     sorting.old_leading = dynamic.get(tags.relative_count).unwrap_or(0);
     sorting.forbidden = forbidden;
     let mut refusal = None;
@@ -128,6 +148,7 @@ pub(super) fn sort_out<'data>(
 }
 
 struct Sorting<'file, 'data> {
+    bound: &'file BTreeMap<usize, u64>,
     words: Words<'file, 'data>,
     classes: RelocationClasses,
     old_leading: u64,
@@ -136,15 +157,23 @@ struct Sorting<'file, 'data> {
     kind: Option<u32>,
     /// Packed words with their required values: in record order, then in address order.
     packed: Vec<(Vaddr, u64)>,
+    /// Number of relative ones whose word was zero.
     zeros: u64,
+    /// Words of relative ones that change, with their old values.
+    before: Vec<WordPatch>,
     result: Relatives<'data>,
     encoding: coldstart_elf::Encoding,
 }
 
 impl<'file, 'data> Sorting<'file, 'data> {
-    fn new(file: &'file ElfFile<'data>, table: RelocationTable<'data>, tags: TableTags) -> Self {
+    fn new(
+        file: &'file ElfFile<'data>,
+        (table, tags): (RelocationTable<'data>, TableTags),
+        bound: &'file BTreeMap<usize, u64>,
+    ) -> Self {
         let encoding = file.encoding();
         Self {
+            bound,
             words: Words::new(file),
             classes: RelocationClasses::new(encoding.machine),
             old_leading: 0,
@@ -152,12 +181,14 @@ impl<'file, 'data> Sorting<'file, 'data> {
             kind: None,
             packed: Vec::new(),
             zeros: 0,
+            before: Vec::new(),
             encoding,
             result: Relatives {
                 table,
                 tags,
                 runs: Vec::new(),
                 packed: 0,
+                bound: 0,
                 kept_relative: 0,
                 kept_others: 0,
                 leading: 0,
@@ -165,6 +196,8 @@ impl<'file, 'data> Sorting<'file, 'data> {
                 relr: Vec::new(),
                 patches: Vec::new(),
                 in_place: InPlace::Addends,
+                bound_in_table: BTreeMap::new(),
+                bound_before: Vec::new(),
                 third_values: 0,
             },
         }
@@ -177,17 +210,27 @@ impl<'file, 'data> Sorting<'file, 'data> {
             let table = self.result.tags.name;
             return Err(Refusal::Layout(format!("entry {number} of {table} counts as relative, but is not")));
         }
-        let packed = is_relative && self.pack(number, relocation)?;
+        let fate = match self.bound.get(&number) {
+            Some(value) if self.pack_bound(relocation, *value)? => Fate::Bound(relocation.kind),
+            Some(value) => {
+                self.result.bound_in_table.insert(number, *value);
+                Fate::Kept
+            }
+            None if is_relative && self.pack(number, relocation)? => Fate::Relative,
+            _ => Fate::Kept,
+        };
         // A number of a record in memory.
         let behind = number.wrapping_add(1);
         match self.result.runs.last_mut() {
-            Some(run) if run.is_packed == packed => run.records.end = behind,
-            _ => self.result.runs.push(Run { records: number..behind, is_packed: packed }),
+            Some(run) if run.fate == fate => run.records.end = behind,
+            _ => self.result.runs.push(Run { records: number..behind, fate }),
         }
-        if packed {
+        if fate != Fate::Kept {
             return Ok(());
         }
-        let count = if is_relative { &mut self.result.kept_relative } else { &mut self.result.kept_others };
+        let becomes_relative = self.bound.contains_key(&number);
+        let count =
+            if is_relative || becomes_relative { &mut self.result.kept_relative } else { &mut self.result.kept_others };
         // Counts of records in memory, here and below: no overflow.
         *count = count.wrapping_add(1);
         if (number as u64) < self.old_leading {
@@ -216,18 +259,45 @@ impl<'file, 'data> Sorting<'file, 'data> {
         let Some((offset, held)) = self.words.at(address) else { return Ok(false) };
         let mask = if self.encoding.word_size() == 4 { u64::from(u32::MAX) } else { u64::MAX };
         let wanted = relocation.addend.map_or(held, |addend| addend as u64 & mask);
-        if self.forbidden.contains(Vaddr(wanted)) {
-            return Err(Refusal::PointedTo { word: address, address: Vaddr(wanted) });
-        }
+        self.check_target(address, wanted)?;
         self.packed.push((address, wanted));
         if held != wanted {
             self.result.patches.push(WordPatch { at: offset, value: wanted });
+            self.before.push(WordPatch { at: offset, value: held });
             self.result.third_values = self.result.third_values.wrapping_add(u64::from(held != 0));
         }
         if held == 0 {
             self.zeros = self.zeros.wrapping_add(1);
         }
         Ok(true)
+    }
+
+    /// Whether RELR can encode a relocation with a symbol whose value is known; then records it.
+    fn pack_bound(&mut self, relocation: &Relocation, value: u64) -> Result<bool, Refusal> {
+        let address = relocation.offset;
+        if address.0 & 1 != 0 {
+            return Ok(false);
+        }
+        let Some((offset, held)) = self.words.at(address) else { return Ok(false) };
+        self.check_target(address, value)?;
+        self.packed.push((address, value));
+        self.result.bound = self.result.bound.wrapping_add(1);
+        if held != value {
+            self.result.patches.push(WordPatch { at: offset, value });
+        }
+        // Linkers leave zero in such words, so only other values are kept for undoing.
+        if held != 0 {
+            self.result.bound_before.push(WordPatch { at: offset, value: held });
+        }
+        Ok(true)
+    }
+
+    /// Refuses a pointer to data that moves.
+    fn check_target(&self, word: Vaddr, target: u64) -> Result<(), Refusal> {
+        if self.forbidden.contains(Vaddr(target)) {
+            return Err(Refusal::PointedTo { word, address: Vaddr(target) });
+        }
+        Ok(())
     }
 
     fn finish(mut self, relocations: &DynamicRelocations<'data>) -> Result<Option<Relatives<'data>>, Refusal> {
@@ -242,19 +312,14 @@ impl<'file, 'data> Sorting<'file, 'data> {
         self.result.patches.sort_unstable_by_key(|patch| patch.at);
         self.check_overlaps(relocations)?;
         self.encode()?;
-        self.result.in_place = if self.result.patches.is_empty() {
+        self.result.in_place = if self.before.is_empty() {
             InPlace::Addends
-        } else if self.zeros == self.result.packed {
+        } else if self.result.packed.checked_sub(self.result.bound) == Some(self.zeros) {
             InPlace::Zeros
         } else {
-            InPlace::Mixed(self.words_as_they_were())
+            InPlace::Mixed(self.before)
         };
         Ok(Some(self.result))
-    }
-
-    fn words_as_they_were(&self) -> Vec<WordPatch> {
-        let held = |patch: &WordPatch| WordPatch { at: patch.at, value: self.words.in_file(patch.at) };
-        self.result.patches.iter().map(held).collect()
     }
 
     /// RELR is applied before the other tables; this matters only where two relocations change the same bytes.
@@ -272,7 +337,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
             let around = [next.checked_sub(1), Some(next)].into_iter().flatten();
             around.filter_map(|number| self.packed.get(number)).any(|(address, _)| touch(*address, relocation.offset))
         };
-        let others = self.result.runs.iter().filter(|run| !run.is_packed).flat_map(|run| run.records.clone());
+        let others = self.result.runs.iter().filter(|run| run.fate == Fate::Kept).flat_map(|run| run.records.clone());
         let others = others.filter_map(|number| self.result.table.get(number));
         let plt = relocations.plt.iter().flat_map(|table| (0..table.len()).filter_map(|number| table.get(number)));
         match others.chain(plt).find(overlapped) {
@@ -326,6 +391,11 @@ impl Relatives<'_> {
     /// Where the records of a run are in the file.
     pub(super) fn file_span(&self, records: &Range<usize>) -> Result<FileSpan, Refusal> {
         Ok(FileSpan::between(self.record_at(records.start)?, self.record_at(records.end)?)?)
+    }
+
+    /// The symbols of records, by their indices in the dynamic symbol table.
+    pub(super) fn symbols(&self, records: &Range<usize>) -> Vec<u32> {
+        records.clone().filter_map(|number| self.table.get(number)).map(|relocation| relocation.symbol).collect()
     }
 
     /// Bytes saved in the tables; 0 if none.

@@ -37,12 +37,6 @@ impl<'file, 'data> Words<'file, 'data> {
         Some((offset, held))
     }
 
-    /// The byte at an offset in the file; 0 past its end.
-    pub(super) fn in_file(&self, offset: FileOffset) -> u64 {
-        let bytes = usize::try_from(offset.0).ok().and_then(|start| self.file.bytes().get(start..));
-        bytes.and_then(|bytes| self.file.encoding().word(bytes)).unwrap_or(0)
-    }
-
     fn segment(&mut self, address: Vaddr) -> Option<&'file Segment> {
         if !self.last.is_some_and(|segment| segment.contains(address)) {
             self.last = self.file.segment_at(address);

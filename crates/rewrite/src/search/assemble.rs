@@ -59,7 +59,7 @@ pub(super) fn assemble(
         held: Held::Same,
         order: Vec::new(),
     };
-    let note = NoteText { edit: edit.name, content: edit.content };
+    let note = NoteText { edits: &[edit.name], world: None, content: edit.content };
     let (script, _) = assembly.finish(note, WayBackRule::Demanded)?;
     let summary = SearchSummary {
         size_before: file.size(),

@@ -10,8 +10,9 @@ use flate2::write::DeflateEncoder;
 use super::{Held, Origin, Step, Undo};
 use crate::script::WordPatch;
 
-/// Format version.
+/// Format version, and that of undo data with bound records, which earlier versions of this program cannot read.
 const FORM: u8 = 2;
+const FORM_WITH_BOUND: u8 = 3;
 /// Limit on the unpacked size, in bytes. Headers and version tables of the largest known files take a few kilobytes.
 const MOST: u64 = 64 << 20;
 
@@ -20,6 +21,7 @@ const CHANGED: u64 = 1;
 const BYTES: u64 = 2;
 const ZEROS: u64 = 3;
 const RELATIVES: u64 = 4;
+const BOUND: u64 = 5;
 /// Represents the offset of the section headers.
 const SECTION_HEADERS: u64 = u64::MAX;
 
@@ -96,6 +98,17 @@ pub(crate) fn encode(undo: &Undo) -> Option<Vec<u8>> {
                 put(&mut plain, RELATIVES);
                 put(&mut plain, *count);
             }
+            Step::Bound(kind, symbols) => {
+                put(&mut plain, BOUND);
+                put(&mut plain, u64::from(*kind));
+                put(&mut plain, symbols.len() as u64);
+                // Linkers sort these records by their symbols.
+                let mut last = 0_u64;
+                for symbol in symbols {
+                    put(&mut plain, zigzag(u64::from(*symbol).wrapping_sub(last)));
+                    last = u64::from(*symbol);
+                }
+            }
         }
     }
     put(&mut plain, undo.words.len() as u64);
@@ -108,7 +121,9 @@ pub(crate) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     if plain.len() as u64 > MOST {
         return None;
     }
-    let mut encoder = DeflateEncoder::new(vec![FORM], Compression::best());
+    let has_bound = undo.steps.iter().any(|step| matches!(step, Step::Bound(..)));
+    let form = if has_bound { FORM_WITH_BOUND } else { FORM };
+    let mut encoder = DeflateEncoder::new(vec![form], Compression::best());
     // Writing to memory does not fail.
     let _ = encoder.write_all(&plain);
     encoder.finish().ok()
@@ -117,7 +132,7 @@ pub(crate) fn encode(undo: &Undo) -> Option<Vec<u8>> {
 /// Decodes a note's content; the error is the reason.
 pub(crate) fn decode(content: &[u8]) -> Result<Undo, &'static str> {
     let (form, packed) = content.split_first().ok_or("empty")?;
-    if *form != FORM {
+    if ![FORM, FORM_WITH_BOUND].contains(form) {
         return Err("unknown version");
     }
     let mut plain = Vec::new();
@@ -174,6 +189,16 @@ impl Reader<'_> {
             }
             ZEROS => Step::Zeros(self.number()?),
             RELATIVES => Step::Relatives(self.number()?),
+            BOUND => {
+                let kind = u32::try_from(self.number()?).ok()?;
+                let mut symbols = Vec::new();
+                let mut last = 0_u64;
+                for _ in 0..self.number()? {
+                    last = last.wrapping_add(unzigzag(self.number()?));
+                    symbols.push(u32::try_from(last).ok()?);
+                }
+                Step::Bound(kind, symbols)
+            }
             _ => return None,
         })
     }
@@ -234,6 +259,8 @@ mod tests {
             proptest::collection::vec(any::<u8>(), 0..40).prop_map(Step::Bytes),
             any::<u64>().prop_map(Step::Zeros),
             any::<u64>().prop_map(Step::Relatives),
+            (any::<u32>(), proptest::collection::vec(any::<u32>(), 0..20))
+                .prop_map(|(kind, symbols)| Step::Bound(kind, symbols)),
         ]
     }
 

@@ -36,6 +36,9 @@ pub(crate) enum Step {
     Zeros(u64),
     /// This many records of relative relocations, the next ones of the old table.
     Relatives(u64),
+    /// Records of this type with these symbols, the next ones of the old table. Their words were zero, but for the listed
+    /// ones.
+    Bound(u32, Vec<u32>),
 }
 
 /// The old values of RELR's words.
@@ -55,7 +58,7 @@ pub(crate) struct Undo {
     /// BLAKE3 of the original.
     pub(crate) digest: [u8; 32],
     pub(crate) held: Held,
-    /// For each relative relocation in the old table's order, the index of its word in the RELR table; empty if the
+    /// For each relocation of the old table that became RELR, in its order, the index of its word in the RELR table; empty if the
     /// orders are the same. Linkers sort their tables, but not all of them (`gold -z nocombreloc`, Go's own linker).
     pub(crate) order: Vec<u32>,
     pub(crate) steps: Vec<Step>,
@@ -70,6 +73,8 @@ pub(crate) enum Known {
     Like(Origin, Vec<u8>),
     /// As this many records of relative relocations.
     Relatives(u64),
+    /// As records of this type with these symbols.
+    Bound(u32, Vec<u32>),
 }
 
 /// The copied ranges of the original, with their offsets in the new file. Ascending, without overlaps.
@@ -139,6 +144,7 @@ fn fill(original: &[u8], range: FileSpan, known: &[(FileSpan, Known)], steps: &m
         steps.extend(plain(bytes(original, FileSpan::between(at, of.start())?)));
         steps.push(match known {
             Known::Relatives(count) => Step::Relatives(*count),
+            Known::Bound(kind, symbols) => Step::Bound(*kind, symbols.clone()),
             Known::Like(place, new) => Step::Changed(*place, codec::differences(bytes(original, *of), new)),
         });
         at = of.end();

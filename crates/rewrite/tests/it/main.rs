@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod apply;
+mod bind_local;
 mod changed_since;
 mod pack_odd;
 mod pack_order;

@@ -9,7 +9,7 @@ use coldstart_loader::nix_note::{NixNote, SECTION};
 use coldstart_profile::printable;
 use coldstart_prove::{LoadedNote, PathKind, Proof, SearchEdit, SearchPath};
 use coldstart_rewrite::{
-    About, Allowed, ChangedFile, Claim, EditNote, OriginalFile, Refusal, Replacement, SearchSummary, plan_search,
+    About, Allowed, ChangedFile, Claim, EditNote, OriginalFile, Pass, Refusal, Replacement, SearchSummary, plan_search,
     plan_unpack,
 };
 use coldstart_startup::Files;
@@ -180,7 +180,7 @@ fn without_note(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Refused> {
     let edits = About::read(&file).map(|about| about.edits).unwrap_or_default();
     match edits.last().map(String::as_str) {
         Some(EDIT) => Ok(Cow::Owned(plan_unpack(&file, ChangedFile::Refuse)?.restore(bytes)?)),
-        Some(last @ ("bind" | "relr")) => Err(Refused {
+        Some(last) if last == "bind" || Pass::is_edit(last) => Err(Refused {
             code: "other-edit",
             reason: format!("it has a resolution note, followed by the edit `{last}`"),
             hint: taken_back_by(last),

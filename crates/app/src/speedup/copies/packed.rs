@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use coldstart_launch::Interrupt;
+use coldstart_rewrite::Passes;
 use coldstart_sys::private_mounts::Overlay;
 use rayon::prelude::*;
 
@@ -128,6 +129,8 @@ fn options(targets: Vec<PathBuf>, output: Option<PathBuf>) -> pack::Options {
         dry_run: output.is_none(),
         place: PlaceOptions { output, ..PlaceOptions::default() },
         keep_original: None,
+        passes: Passes::default(),
+        closed_world: Vec::new(),
         libc_floor: None,
         sparse: false,
         drop_syment: false,

@@ -5,6 +5,7 @@ mod words;
 
 use coldstart_app::pack::{Options, Report, SCHEMA, pack, warnings};
 use coldstart_launch::Interrupt;
+use coldstart_rewrite::Pass;
 
 use super::observer::Console;
 use super::rewriting::{finish, place};
@@ -15,6 +16,13 @@ use crate::output::text::{counted, plain};
 use crate::output::{self, json, note};
 
 pub(super) fn run(args: &PackArgs) -> Result<Exit, CliError> {
+    if args.list_passes {
+        output::print(&words::passes())?;
+        return Ok(Exit::Done);
+    }
+    if !args.closed_world.is_empty() && !args.passes.has(Pass::BindLocal) {
+        note("--closed-world is for the pass bind-local, which is not among the --passes");
+    }
     let interrupt = Interrupt::listen()?;
     let console = Console::default();
     let report = pack(&options(args), &interrupt, &console)?;
@@ -39,6 +47,8 @@ fn options(args: &PackArgs) -> Options {
         place: place(&args.place),
         dry_run: args.dry_run,
         keep_original: args.keep_original.clone(),
+        passes: args.passes.clone(),
+        closed_world: args.closed_world.clone(),
         libc_floor: args.min_libc,
         sparse: args.sparse,
         drop_syment: args.drop_syment,

@@ -7,7 +7,7 @@ use std::path::Path;
 use coldstart_app::command;
 use coldstart_app::pack::{Done, Report};
 use coldstart_app::rewriting::{Destination, Task, Worked};
-use coldstart_rewrite::{NothingToPack, PackSummary};
+use coldstart_rewrite::{NothingToPack, PackSummary, Pass, PassOutcome};
 
 use super::words;
 use crate::commands::rewriting::{into_words, proof_words, refused_part};
@@ -51,9 +51,19 @@ pub(super) fn one(task: &Task, worked: &Worked<Done>, place: &Destination) -> St
 }
 
 fn facts_of(summary: &PackSummary) -> String {
-    fact("tables", &words::tables(summary))
-        + &fact("room", &words::room(summary))
-        + &fact("edits", &words::edits(summary))
+    let mut text = String::new();
+    if summary.relr_bytes > 0 {
+        text.push_str(&fact("tables", &words::tables(summary)));
+        text.push_str(&fact("room", &words::room(summary)));
+        text.push_str(&fact("edits", &words::edits(summary)));
+    }
+    for pass in &summary.passes {
+        // The facts above say what RELR did.
+        if pass.pass != Pass::Relr || !matches!(pass.outcome, PassOutcome::Done { .. }) {
+            text.push_str(&fact(pass.pass.name(), &words::pass(pass, summary)));
+        }
+    }
+    text
 }
 
 fn undo(summary: &PackSummary, path: &Path, kept: Option<&Path>) -> String {

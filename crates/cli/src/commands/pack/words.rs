@@ -1,8 +1,10 @@
 //! Text for the results of packing.
 
-use coldstart_rewrite::{Caution, NothingToPack, PackSummary, Replacement, Room, SlotSource, Stuck, WayBack};
+use coldstart_rewrite::{
+    Caution, NothingToPack, PackSummary, Pass, PassOutcome, PassReport, Replacement, Room, SlotSource, Stuck, WayBack,
+};
 
-use crate::output::text::{counted, glued, number, plain, share, size};
+use crate::output::text::{counted, fact, glued, heading, number, plain, share, size};
 use crate::output::time::seconds;
 
 /// Why there is nothing to pack, as a clause.
@@ -11,6 +13,10 @@ pub(super) fn nothing(nothing: NothingToPack) -> String {
         NothingToPack::PackedByUs => "already packed by coldstart".to_owned(),
         NothingToPack::AlreadyRelr => "its relative relocations are already RELR".to_owned(),
         NothingToPack::NoRelative => "it has no relative relocations".to_owned(),
+        NothingToPack::NoOwnReferences => "no reference to its own definitions can become relative".to_owned(),
+        NothingToPack::NotInClosedWorld => {
+            "no program of the closed world loads it, and no reference to its own definitions is certain".to_owned()
+        }
         NothingToPack::NoGain { stuck: Some(stuck), table_bytes } => format!(
             "{} could be saved but not removed from the file: {} (`--sparse` makes a hole)",
             size(table_bytes),
@@ -29,6 +35,8 @@ pub(super) fn nothing_in_short(nothing: NothingToPack) -> &'static str {
         NothingToPack::PackedByUs => "already packed by coldstart",
         NothingToPack::AlreadyRelr => "already linked with RELR",
         NothingToPack::NoRelative => "no relative relocations",
+        NothingToPack::NoOwnReferences => "no reference that can become relative",
+        NothingToPack::NotInClosedWorld => "loaded by no program of the closed world",
         NothingToPack::NoGain { stuck: Some(Stuck::NoProgramHeader), .. } => {
             "no room for another program header; `--sparse` makes a hole"
         }
@@ -56,7 +64,7 @@ pub(super) fn tables(summary: &PackSummary) -> String {
         "{} of relocation records become {} of RELR{rest}; {} packed",
         size(summary.record_bytes_before),
         size(summary.relr_bytes),
-        counted(summary.packed, "relative one"),
+        counted(summary.packed, "one"),
     );
     if summary.kept_relative > 0 {
         text.push_str(&format!(", {} not representable in RELR", number(summary.kept_relative)));
@@ -75,7 +83,55 @@ pub(super) fn room(summary: &PackSummary) -> String {
         Room::Hole => {
             "a hole in the file, which takes no disk space; copying it without `--sparse` fills it".to_owned()
         }
+        Room::Unchanged => "nothing has moved".to_owned(),
     }
+}
+
+/// The outcome of a pass.
+pub(super) fn pass(report: &PassReport, summary: &PackSummary) -> String {
+    match &report.outcome {
+        PassOutcome::Done { relocations } => {
+            let place = if summary.relr_bytes > 0 { "RELR" } else { "relative, in their table" };
+            let own = summary.own_references.unwrap_or_default();
+            let done = format!(
+                "{} of {} to its own definitions became {place}: no look-up by name",
+                number(*relocations),
+                counted(own.all, "reference")
+            );
+            let mut kept = Vec::new();
+            let judged = [own.certain, own.in_closed_world, own.unique, own.not_an_address];
+            let open = own.all.saturating_sub(judged.iter().sum());
+            if open > 0 {
+                kept.push(format!("{} that another object could take over", number(open)));
+            }
+            if own.unique > 0 {
+                kept.push(format!("{} to unique symbols", number(own.unique)));
+            }
+            if own.not_an_address > 0 {
+                kept.push(format!("{} to IFUNC and other symbols without an address", number(own.not_an_address)));
+            }
+            let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
+            let kept = if kept.is_empty() { String::new() } else { format!("; kept {}", listed(&kept)) };
+            let only = if own.in_closed_world > 0 { "; for the programs of the closed world only" } else { "" };
+            format!("{done}{kept}{only}")
+        }
+        PassOutcome::Nothing { cause } => format!("nothing to do: {}", nothing(*cause)),
+        PassOutcome::Refused { reason, hint, .. } => {
+            let hint = hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            plain(&format!("refused: {reason}{hint}"))
+        }
+    }
+}
+
+/// All passes, with what each does.
+pub(super) fn passes() -> String {
+    Pass::ALL
+        .iter()
+        .map(|pass| {
+            let facts = [("does", pass.effect()), ("safe", pass.safe_when()), ("leaves", pass.refuses())];
+            heading(pass.name(), "") + &facts.map(|(label, text)| fact(label, text)).concat()
+        })
+        .collect()
 }
 
 /// The other edits.

@@ -23,5 +23,9 @@ pub(in super::super) fn proof_words(proof: &Proof) -> String {
     );
     let mut text = std::iter::once(memory).chain(counts).collect::<Vec<_>>().join(", ");
     text.push_str(": the same");
+    if proof.bound_references > 0 {
+        let references = counted(proof.bound_references, "reference");
+        text.push_str(&format!("; {references} to its own definitions: their addresses, without a look-up"));
+    }
     text
 }

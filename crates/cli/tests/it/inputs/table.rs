@@ -87,6 +87,7 @@ pub(crate) const INPUTS: &[Input] = &[
     directory("--current-directory", "resolve --current-directory {} /bin/true"),
     file_or_directory("FILE|DIR", "pack --in-place {}", Content::Object),
     file_or_directory("FILE|DIR", "pack {} -o out", Content::Object),
+    file("--closed-world", "pack --passes all-safe --closed-world {} --dry-run /bin/true", Content::ObjectTables),
     file_or_directory("FILE|DIR", "unpack --in-place {}", Content::Object),
     file("OUT", "verify {}", Content::Object),
     file("--against", "verify /bin/true --against {}", Content::Object),

@@ -6,6 +6,7 @@ mod changed;
 mod looking_back;
 mod one_file;
 mod orders;
+mod passes;
 mod refusals;
 mod rights;
 mod room;

@@ -6,7 +6,7 @@ use super::build::{Kind, Objects, Role, link};
 use super::debuggers::{backtraces, code_addresses, source_lines};
 use super::expected::find;
 use super::feature::Feature;
-use super::packer::{Verdict, pack, prove, restore};
+use super::packer::{Verdict, pack, prove, prove_same, restore};
 use super::readers::{Pair, new_complaints};
 use super::run::run_fixture;
 use super::toolchain::{Linker, Machine};
@@ -68,6 +68,9 @@ impl Cell {
             pairs.push(Pair { before: original, after: packed });
         }
         let mut folders = vec![packed.clone()];
+        if self.machine == Machine::Native {
+            folders.push(self.bind_all(&original, &folder.join("bound"), &mut pairs, outcome)?);
+        }
         if self.kind == Kind::Library {
             folders.push(mixed(folder, "only-library", &[&packed, &original]));
             folders.push(mixed(folder, "only-driver", &[&original, &packed]));
@@ -120,6 +123,34 @@ impl Cell {
                     break;
                 }
             }
+        }
+        Ok(to.to_owned())
+    }
+
+    /// Packs all objects of a folder into a new one by all passes, for the program in it. What is refused then was refused
+    /// anyway.
+    fn bind_all(
+        &self,
+        from: &Path,
+        to: &Path,
+        pairs: &mut Vec<Pair>,
+        outcome: &mut Outcome,
+    ) -> Result<PathBuf, String> {
+        std::fs::create_dir(to).unwrap();
+        let world = from.join(self.kind.roles().last().unwrap().file_name());
+        let options = ["--passes", "all-safe", "--closed-world", world.to_str().unwrap()];
+        for &role in self.kind.roles() {
+            let (input, output) = (from.join(role.file_name()), to.join(role.file_name()));
+            let verdict = pack(&input, &output, &options)?;
+            if verdict == Verdict::Packed {
+                outcome.failures.extend(prove_same(&input, &output).err());
+                outcome.failures.extend(restore(&input, &output, &output.with_extension("restored")).err());
+                pairs.push(Pair { before: input, after: output });
+                continue;
+            }
+            find(self.feature, self.machine, self.linker, role, &verdict)
+                .ok_or_else(|| format!("{}, {options:?}: {verdict:?}", role.file_name()))?;
+            std::fs::hard_link(&input, &output).unwrap();
         }
         Ok(to.to_owned())
     }

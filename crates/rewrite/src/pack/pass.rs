@@ -1,0 +1,191 @@
+//! The passes of packing: what each does, and which of them run.
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use super::decision::NothingToPack;
+use crate::refusal::Refusal;
+
+/// A pass. The order of the variants is the order in which they are applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pass {
+    /// References to the file's own definitions become relative.
+    BindLocal,
+    /// Relative relocations become RELR.
+    Relr,
+}
+
+impl Pass {
+    /// All passes, in the order in which they are applied.
+    pub const ALL: [Self; 2] = [Self::BindLocal, Self::Relr];
+
+    /// Its name, on the command line and in our note.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BindLocal => "bind-local",
+            Self::Relr => "relr",
+        }
+    }
+
+    /// The pass with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|pass| pass.name() == name)
+    }
+
+    /// Whether an edit with this name in our note is a pass of packing.
+    pub fn is_edit(name: &str) -> bool {
+        Self::named(name).is_some()
+    }
+
+    /// Its effect, in a sentence without a full stop.
+    pub fn effect(self) -> &'static str {
+        match self {
+            Self::BindLocal => {
+                "turns references to the file's own definitions into relative relocations, which the loader applies \
+                 without looking up a symbol"
+            }
+            Self::Relr => "stores relative relocations as RELR, and removes the freed bytes from the file",
+        }
+    }
+
+    /// When the result is the same object to every loader.
+    pub fn safe_when(self) -> &'static str {
+        match self {
+            Self::BindLocal => {
+                "no other object can define the symbol: it is local or hidden, or the file says DT_SYMBOLIC \
+                 (glibc); with --closed-world also where no earlier object of the named programs defines it"
+            }
+            Self::Relr => "the loader knows RELR: glibc 2.36, musl 1.2.4, Android 30",
+        }
+    }
+
+    /// What it leaves alone or refuses.
+    pub fn refuses(self) -> &'static str {
+        match self {
+            Self::BindLocal => {
+                "leaves references to STB_GNU_UNIQUE, IFUNC, thread-local, absolute and undefined symbols, protected ones \
+                 (a program may hold a copy or a PLT entry), and those of the PLT"
+            }
+            Self::Relr => "refuses files with too few dynamic entries, and those whose tables something else refers to",
+        }
+    }
+}
+
+/// A set of passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passes(BTreeSet<Pass>);
+
+impl Default for Passes {
+    /// RELR alone.
+    fn default() -> Self {
+        Self(BTreeSet::from([Pass::Relr]))
+    }
+}
+
+impl Passes {
+    /// All passes that give the same object to every supported loader.
+    pub fn all_safe() -> Self {
+        Self(BTreeSet::from(Pass::ALL))
+    }
+
+    /// These passes.
+    pub fn of(passes: impl IntoIterator<Item = Pass>) -> Self {
+        Self(passes.into_iter().collect())
+    }
+
+    /// Whether a pass is among them.
+    pub fn has(&self, pass: Pass) -> bool {
+        self.0.contains(&pass)
+    }
+}
+
+/// An unknown name in a list of passes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no pass `{0}`: the passes are {names}, and `all-safe` for all of them", names = names())]
+pub struct UnknownPass(String);
+
+/// The names of all passes, as in a sentence.
+fn names() -> String {
+    Pass::ALL.map(|pass| format!("`{}`", pass.name())).join(", ")
+}
+
+impl FromStr for Passes {
+    type Err = UnknownPass;
+
+    /// Names separated by commas; `all-safe` for all.
+    fn from_str(text: &str) -> Result<Self, UnknownPass> {
+        let mut passes = BTreeSet::new();
+        for name in text.split(',') {
+            match Pass::named(name) {
+                _ if name == "all-safe" => passes.extend(Pass::ALL),
+                Some(pass) => {
+                    passes.insert(pass);
+                }
+                None => return Err(UnknownPass(name.to_owned())),
+            }
+        }
+        Ok(Self(passes))
+    }
+}
+
+/// The outcome of a pass in a file that was rewritten.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PassReport {
+    /// The pass.
+    pub pass: Pass,
+    /// Its outcome.
+    #[serde(flatten)]
+    pub outcome: PassOutcome,
+}
+
+/// What a pass did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome")]
+pub enum PassOutcome {
+    /// It changed this many relocations.
+    Done {
+        /// Their number.
+        relocations: u64,
+    },
+    /// There was nothing for it to do.
+    Nothing {
+        /// The cause.
+        cause: NothingToPack,
+    },
+    /// It refused the file; the other passes ran.
+    Refused {
+        /// A stable short name.
+        code: &'static str,
+        /// The cause.
+        reason: String,
+        /// A remedy, if there is one.
+        hint: Option<String>,
+    },
+}
+
+impl From<&Refusal> for PassOutcome {
+    fn from(refusal: &Refusal) -> Self {
+        Self::Refused { code: refusal.code(), reason: refusal.to_string(), hint: refusal.hint() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_name_passes() {
+        assert_eq!("relr".parse(), Ok(Passes::default()));
+        assert_eq!("relr,bind-local".parse(), Ok(Passes::all_safe()));
+        assert_eq!("all-safe".parse(), Ok(Passes::all_safe()));
+        let unknown = "relr,prelink".parse::<Passes>().unwrap_err();
+        assert_eq!(
+            unknown.to_string(),
+            "no pass `prelink`: the passes are `bind-local`, `relr`, and `all-safe` for all of them"
+        );
+        assert!("".parse::<Passes>().is_err());
+    }
+}
