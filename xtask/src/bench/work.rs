@@ -31,6 +31,8 @@ impl Benchmark {
             Self::InspectChromium => inspect_chromium::TOOLS,
             Self::InspectUsrLib => inspect_usr_lib::TOOLS,
             Self::Order => order::TOOLS,
+            Self::OrderPrograms | Self::OrderWorkloads => order::TOOLS_OF_PROGRAMS,
+            Self::OrderList => order::list::TOOLS,
             Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
             Self::PagecacheSaved => pagecache_saved::TOOLS,
             Self::Readiness => readiness::TOOLS,
@@ -78,6 +80,9 @@ impl Benchmark {
             Self::TraceFunctions => trace::functions::measure(workshop, record),
             Self::TraceFile => trace::file::measure(workshop, record),
             Self::Order => order::measure(workshop, record),
+            Self::OrderPrograms => order::measure_programs(workshop, record),
+            Self::OrderWorkloads => order::workloads::measure(workshop, record),
+            Self::OrderList => order::list::measure(workshop, record),
             Self::ViewPage => view_page::measure(workshop, record),
             Self::IndexPython => index::measure(workshop, record, index::Language::Python),
             Self::IndexPythonPrograms => index::measure(workshop, record, index::Language::PythonPrograms),
@@ -121,7 +126,9 @@ impl Benchmark {
             Self::TracePages => trace::pages::figures(record),
             Self::TraceFunctions => trace::functions::figures(record),
             Self::TraceFile => trace::file::figures(record),
-            Self::Order => order::figures(record),
+            Self::Order | Self::OrderPrograms => order::figures(record),
+            Self::OrderWorkloads => order::workloads::figures(record),
+            Self::OrderList => order::list::figures(record),
             Self::ViewPage => view_page::figures(record),
             Self::IndexPython
             | Self::IndexPythonPrograms
@@ -174,6 +181,9 @@ impl Benchmark {
             | Self::TraceFile
             | Self::ViewPage
             | Self::Order
+            | Self::OrderPrograms
+            | Self::OrderWorkloads
+            | Self::OrderList
             | Self::IndexPython
             | Self::IndexPythonPrograms
             | Self::IndexPerl
@@ -229,6 +239,9 @@ mod tests {
                 Benchmark::IndexRuby,
                 Benchmark::IndexNode,
                 Benchmark::Order,
+                Benchmark::OrderPrograms,
+                Benchmark::OrderWorkloads,
+                Benchmark::OrderList,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }

@@ -119,3 +119,32 @@ impl OrderFix {
         Ok(written)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use coldstart_launch::{CommandLine, LaunchOptions};
+    use coldstart_testing::{is_root, scratch, succeed};
+
+    use super::super::launcher::Launcher;
+    use super::*;
+
+    #[test]
+    fn what_is_read_in_one_piece_is_left_alone() {
+        if !is_root() {
+            return;
+        }
+        let directory = scratch();
+        let make =
+            "import zipfile\nz = zipfile.ZipFile('data.zip', 'w')\nfor n in range(300): z.writestr(str(n), 'x' * 9000)";
+        succeed(Command::new("python3").args(["-c", make]).current_dir(directory.path()));
+        let archive = directory.path().join("data.zip");
+        let program = CommandLine { program: "cat".into(), arguments: vec![archive.clone().into()] };
+        let launch = LaunchOptions::default();
+        let launcher = Launcher { name: "true".to_owned(), words: Vec::new(), file: "/bin/true".into() };
+        let subject = Subject::record(&program, &launch, None, &launcher, None).unwrap();
+        let prospect = OrderFix::default().predict(&subject).unwrap();
+        assert!(!prospect.applies && prospect.why.contains("of 1 archive is read about as fast"), "{prospect:?}");
+    }
+}

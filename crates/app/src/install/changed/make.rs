@@ -42,3 +42,42 @@ pub(super) fn make(original: &Path, file: &Path, edits: &str, details: &Details)
     }
     Ok(Made { file: made, _directory: directory })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use coldstart_install::Stored;
+    use coldstart_testing::{scratch, succeed};
+
+    use super::*;
+
+    #[test]
+    fn an_archive_of_a_later_version_is_put_into_order_by_its_names() {
+        let directory = scratch();
+        let path = |name: &str| directory.path().join(name);
+        let write = |entries: &str| {
+            let script = format!(
+                "import zipfile\nz = zipfile.ZipFile('data.zip', 'w')\nfor n in {entries}: z.writestr(n, n * 9000)"
+            );
+            succeed(Command::new("python3").args(["-c", &script]).current_dir(directory.path()));
+        };
+        let details = Details {
+            records: Stored::default(),
+            registry: Stored::default(),
+            installation: Stored::default(),
+            links: None,
+            order: ["gone", "c", "b"].map(|name| Stored::new(name)).into(),
+        };
+        let made = || make(&path("data.zip"), &path("data.zip"), "order", &details);
+        write("'abcd'");
+        let file = made().unwrap();
+        let list = "import sys, zipfile\nprint(*[e.filename for e in sorted(zipfile.ZipFile(sys.argv[1]).infolist(), key=lambda e: e.header_offset)])";
+        let listed = succeed(Command::new("python3").args(["-c", list]).arg(&file.file));
+        assert_eq!(listed, "c b a d\n");
+        // Of another program, it is not put into an order that means nothing.
+        write("'xyz'");
+        let refused = made().err().unwrap().sentence();
+        assert!(refused.contains("none of the entries that a start used"), "{refused}");
+    }
+}
