@@ -93,6 +93,10 @@ pub(super) enum Benchmark {
     OrderPrograms,
     /// Pages of code of a start that the list was made without, by first use and by balanced partitioning
     OrderWorkloads,
+    /// Starts from a jar, a zipapp, an AppImage and Firefox's archives, as built and in order, on a disk with a moving head
+    OrderArchivesHdd,
+    /// The same on a network disk
+    OrderArchivesNetwork,
     /// How long a list from a trace with 4,000 calls takes
     OrderList,
     /// How large the page of a million events is, how long it takes to open, how smoothly it pans
@@ -157,6 +161,8 @@ impl Benchmark {
                 | Self::SearchStoreNetwork
                 | Self::SearchStorePlan
                 | Self::Container
+                | Self::OrderArchivesHdd
+                | Self::OrderArchivesNetwork
         )
     }
 }

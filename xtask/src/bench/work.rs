@@ -32,6 +32,7 @@ impl Benchmark {
             Self::InspectUsrLib => inspect_usr_lib::TOOLS,
             Self::Order => order::TOOLS,
             Self::OrderPrograms | Self::OrderWorkloads => order::TOOLS_OF_PROGRAMS,
+            Self::OrderArchivesHdd | Self::OrderArchivesNetwork => order::archives::TOOLS,
             Self::OrderList => order::list::TOOLS,
             Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
             Self::PagecacheSaved => pagecache_saved::TOOLS,
@@ -82,6 +83,8 @@ impl Benchmark {
             Self::Order => order::measure(workshop, record),
             Self::OrderPrograms => order::measure_programs(workshop, record),
             Self::OrderWorkloads => order::workloads::measure(workshop, record),
+            Self::OrderArchivesHdd => order::archives::measure(workshop, record, BedKind::Hdd),
+            Self::OrderArchivesNetwork => order::archives::measure(workshop, record, BedKind::Net),
             Self::OrderList => order::list::measure(workshop, record),
             Self::ViewPage => view_page::measure(workshop, record),
             Self::IndexPython => index::measure(workshop, record, index::Language::Python),
@@ -128,6 +131,7 @@ impl Benchmark {
             Self::TraceFile => trace::file::figures(record),
             Self::Order | Self::OrderPrograms => order::figures(record),
             Self::OrderWorkloads => order::workloads::figures(record),
+            Self::OrderArchivesHdd | Self::OrderArchivesNetwork => order::archives::figures(record),
             Self::OrderList => order::list::figures(record),
             Self::ViewPage => view_page::figures(record),
             Self::IndexPython
@@ -183,6 +187,8 @@ impl Benchmark {
             | Self::Order
             | Self::OrderPrograms
             | Self::OrderWorkloads
+            | Self::OrderArchivesHdd
+            | Self::OrderArchivesNetwork
             | Self::OrderList
             | Self::IndexPython
             | Self::IndexPythonPrograms
@@ -241,6 +247,8 @@ mod tests {
                 Benchmark::Order,
                 Benchmark::OrderPrograms,
                 Benchmark::OrderWorkloads,
+                Benchmark::OrderArchivesHdd,
+                Benchmark::OrderArchivesNetwork,
                 Benchmark::OrderList,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use fs_err as fs;
 
-use super::super::runner::{shown, words};
+use super::super::runner::words;
 use super::super::workshop::{Workshop, text};
-use super::{Linking, Measured, World, kept, made, own_script};
+use super::{Linking, Measured, World, kept, made, own_script, run_in};
 use crate::tools::{Tool, tool};
 
 /// What must be installed for these programs.
@@ -74,14 +74,6 @@ fn built(workshop: &Workshop, package: &str, build: impl FnOnce(&Path) -> Result
         fs::write(&mark, "")?;
     }
     Ok(tree)
-}
-
-/// A shell line in a directory.
-fn run_in(workshop: &Workshop, directory: &Path, line: &str) -> Result<()> {
-    let command = words(["env", "-C", &text(directory), "sh", "-ec", line]);
-    let said = workshop.runner.said(&command)?;
-    anyhow::ensure!(said.status.success(), "`{}` ended with {}: {}", shown(&command), said.status, said.stderr.trim());
-    Ok(())
 }
 
 /// vim without what depends on the machine.

@@ -5,6 +5,7 @@
 //!
 //! Pages are counts: they hardly depend on what else the machine does.
 
+pub(super) mod archives;
 mod bolt;
 mod debian;
 mod generated;
@@ -152,6 +153,14 @@ fn traced_start(workshop: &Workshop, build: &Path, trace: &Path, start: &[String
     let name = build.file_name().context("a build without a name")?.to_string_lossy();
     let mut command = workshop.coldstart(["trace", "--functions-of", &name, "--hide-output", "-o", &text(trace), "--"]);
     command.extend(start.iter().map(|word| word.replace("{}", &text(build))));
+    let said = workshop.runner.said(&command)?;
+    ensure!(said.status.success(), "`{}` ended with {}: {}", shown(&command), said.status, said.stderr.trim());
+    Ok(())
+}
+
+/// Runs a script of the shell in a directory.
+fn run_in(workshop: &Workshop, directory: &Path, script: &str) -> Result<()> {
+    let command = words(["env", "-C", &text(directory), "sh", "-ec", script]);
     let said = workshop.runner.said(&command)?;
     ensure!(said.status.success(), "`{}` ended with {}: {}", shown(&command), said.status, said.stderr.trim());
     Ok(())
