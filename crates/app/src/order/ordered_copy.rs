@@ -8,7 +8,7 @@ use coldstart_profile::trace::Trace;
 use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::open_regular;
 
-use super::appimage::{is_appimage, ordered_appimage};
+use super::appimage::{appimage_signature, ordered_appimage};
 use super::zip::ordered_zip;
 use crate::error::{AppError, HintExt};
 
@@ -35,7 +35,7 @@ pub(crate) fn ordered_copy(
     let file = open_regular(original)
         .map_err(|error| AppError::new(format!("cannot read `{}`: {error}", printable(original))))?;
     let view = FileView::map(file)?;
-    if is_appimage(view.bytes()) {
+    if appimage_signature(view.bytes()).is_some() {
         return ordered_appimage(original, by, replacement, interrupt);
     }
     drop(view);

@@ -106,7 +106,7 @@ impl Start<'_> {
     /// A zip file whose used entries lie apart.
     fn zip_file(&self, found: ArchiveUse) -> Option<Advice> {
         let ArchiveUse { path, names, entries: all, before, .. } = found;
-        let saved = found.saved?;
+        let saved = found.saved.ok()?;
         let entries = counted(names.len() as u64, "entry");
         let mut output = path.file_name()?.to_owned();
         output.push(".ordered");
@@ -146,7 +146,7 @@ impl Start<'_> {
             }),
             used_bytes: before.bytes,
             pieces: before.pieces,
-            saved_seconds: saved,
+            saved_seconds: saved.ok(),
         }
     }
 

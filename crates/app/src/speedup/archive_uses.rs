@@ -18,13 +18,13 @@ use coldstart_trace::page_uses;
 use rustix::fs::fstat;
 
 use super::reading::{PAGE, Reading, is_worth, reading};
-use crate::order::appimage::is_appimage;
+use crate::order::appimage::appimage_signature;
 use crate::order::used_pages::is_unchanged;
 
 /// The kinds of archives that can be put into order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ArchiveKind {
-    /// A zip file that is not signed.
+    /// A zip file.
     Zip,
     /// The program is this AppImage.
     AppImage,
@@ -41,13 +41,13 @@ pub(super) struct ArchiveUse {
     pub(super) entries: usize,
     /// What reading the used parts costs a cold start.
     pub(super) before: Reading,
-    /// The saving of another order, in seconds; `None` if it is not worth it.
-    pub(super) saved: Option<f64>,
+    /// The saving of another order, in seconds, or why there is none: a clause.
+    pub(super) saved: Result<f64, String>,
     /// Bytes of the file.
     pub(super) size: u64,
 }
 
-/// The archives of a traced start that took so many `seconds`. Files that cannot be read, have changed, or are signed are left out.
+/// The archives of a traced start that took so many `seconds`. Files that cannot be read, or have changed, are left out.
 pub(super) fn archive_uses(trace: &Trace, device: &PlannedDevice, seconds: f64) -> Vec<ArchiveUse> {
     let mut pages: HashMap<FileId, Vec<u64>> = HashMap::new();
     for (file, range) in page_uses(trace) {
@@ -64,13 +64,16 @@ pub(super) fn archive_uses(trace: &Trace, device: &PlannedDevice, seconds: f64) 
             continue;
         }
         let Some(view) = unchanged(file) else { continue };
-        let mut archive = match is_program && is_appimage(view.bytes()) {
-            true => Some(appimage_use(file, pages, device)),
-            false => zip_use(file, &view, pages, device),
+        let appimage = is_program.then(|| appimage_signature(view.bytes())).flatten();
+        let mut archive = match appimage {
+            Some(is_signed) => Some(appimage_use(file, is_signed, pages, device)),
+            None => zip_use(file, &view, pages, device),
         };
         for archive in archive.iter_mut().filter(|_| !view.shrank()) {
             archive.size = view.bytes().len() as u64;
-            archive.saved = archive.saved.filter(|saved| is_worth(*saved, seconds));
+            if archive.saved.as_ref().is_ok_and(|saved| !is_worth(*saved, seconds)) {
+                archive.saved = Err("what the start uses of it is read about as fast as it lies".to_owned());
+            }
         }
         found.extend(archive);
     }
@@ -88,7 +91,6 @@ fn unchanged(file: &TracedFile) -> Option<FileView> {
 
 fn zip_use(file: &TracedFile, view: &FileView, pages: Vec<u64>, device: &PlannedDevice) -> Option<ArchiveUse> {
     let archive = ZipArchive::read(view.bytes()).ok()?;
-    archive.check_unsigned().ok()?;
     let used = used_entries(&archive, &[pages]);
     let plan = archive.plan(&used, archive.layout()).ok()?;
     let entries = used.iter().filter_map(|number| archive.entries().get(*number));
@@ -101,12 +103,15 @@ fn zip_use(file: &TracedFile, view: &FileView, pages: Vec<u64>, device: &Planned
         names: entries.map(|entry| OsString::from_vec(entry.name.clone()).into()).collect(),
         entries: archive.entries().len(),
         before,
-        saved: Some(before.seconds - after.seconds),
+        saved: match archive.check_unsigned() {
+            Ok(()) => Ok(before.seconds - after.seconds),
+            Err(error) => Err(error.to_string()),
+        },
         size: 0,
     })
 }
 
-fn appimage_use(file: &TracedFile, mut pages: Vec<u64>, device: &PlannedDevice) -> ArchiveUse {
+fn appimage_use(file: &TracedFile, is_signed: bool, mut pages: Vec<u64>, device: &PlannedDevice) -> ArchiveUse {
     pages.sort_unstable();
     pages.dedup();
     let place = |page: &u64| (page.saturating_mul(PAGE), page.saturating_add(1).saturating_mul(PAGE));
@@ -118,7 +123,10 @@ fn appimage_use(file: &TracedFile, mut pages: Vec<u64>, device: &PlannedDevice) 
         names: Vec::new(),
         entries: 0,
         before,
-        saved: Some(before.seconds - after.seconds),
+        saved: match is_signed {
+            true => Err("it is signed".to_owned()),
+            false => Ok(before.seconds - after.seconds),
+        },
         size: 0,
     }
 }

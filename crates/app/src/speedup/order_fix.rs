@@ -3,6 +3,8 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use coldstart_profile::printable;
+
 use super::archive_uses::{ArchiveKind, ArchiveUse, archive_uses};
 use super::copies::{OrderedCopy, TrialDirectory, by_device, ordered_from};
 use super::fix::{Fix, Prospect};
@@ -46,13 +48,9 @@ impl Fix for OrderFix {
         if found.is_empty() {
             return Ok(Prospect::not(self, "the start uses no zip file, and is not that of an AppImage"));
         }
-        let (worth, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|archive| archive.saved.is_some());
-        if worth.is_empty() {
-            let archives = plain(&counted(others.len() as u64, "archive"));
-            return Ok(Prospect::not(
-                self,
-                format!("what the start uses of {archives} is read about as fast in its order"),
-            ));
+        let (worth, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|archive| archive.saved.is_ok());
+        if let (true, Some(ArchiveUse { path, saved: Err(reason), .. })) = (worth.is_empty(), others.first()) {
+            return Ok(Prospect::not(self, format!("`{}`: {reason}", printable(path))));
         }
         let paths: Vec<_> = worth.iter().map(|archive| archive.path.clone()).collect();
         let Changeable { may, may_not } = subject.changeable(&paths)?;
@@ -68,7 +66,7 @@ impl Fix for OrderFix {
         if let (true, Some(reason)) = (self.archives.is_empty(), left_out.first()) {
             return Ok(Prospect::not(self, format!("its archives cannot be replaced; the first: {reason}")));
         }
-        let saved: f64 = self.archives.iter().filter_map(|archive| archive.saved).sum();
+        let saved: f64 = self.archives.iter().filter_map(|archive| archive.saved.as_ref().ok()).sum();
         let pieces = plain(&counted(self.archives.iter().map(|archive| archive.before.pieces).sum(), "piece"));
         let archives = plain(&counted(self.archives.len() as u64, "archive"));
         let mut why = format!("what lies in {pieces} of {archives} comes together");
@@ -131,20 +129,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_in_one_piece_is_left_alone() {
+    fn what_is_read_in_one_piece_or_signed_is_left_alone() {
         if !is_root() {
             return;
         }
         let directory = scratch();
-        let make =
-            "import zipfile\nz = zipfile.ZipFile('data.zip', 'w')\nfor n in range(300): z.writestr(str(n), 'x' * 9000)";
+        let make = "import zipfile\nfor name, first in ('data.zip', 'first'), ('app.jar', 'META-INF/A.SF'):\n z = zipfile.ZipFile(name, 'w')\n for n in [first, *range(300)]: z.writestr(str(n), 'x' * 9000)";
         succeed(Command::new("python3").args(["-c", make]).current_dir(directory.path()));
-        let archive = directory.path().join("data.zip");
-        let program = CommandLine { program: "cat".into(), arguments: vec![archive.clone().into()] };
-        let launch = LaunchOptions::default();
-        let launcher = Launcher { name: "true".to_owned(), words: Vec::new(), file: "/bin/true".into() };
-        let subject = Subject::record(&program, &launch, None, &launcher, None).unwrap();
-        let prospect = OrderFix::default().predict(&subject).unwrap();
-        assert!(!prospect.applies && prospect.why.contains("of 1 archive is read about as fast"), "{prospect:?}");
+        for (name, reason) in [("data.zip", "read about as fast as it lies"), ("app.jar", "`META-INF/A.SF`")] {
+            let archive = directory.path().join(name);
+            let program = CommandLine { program: "cat".into(), arguments: vec![archive.clone().into()] };
+            let launch = LaunchOptions::default();
+            let launcher = Launcher { name: "true".to_owned(), words: Vec::new(), file: "/bin/true".into() };
+            let subject = Subject::record(&program, &launch, None, &launcher, None).unwrap();
+            let prospect = OrderFix::default().predict(&subject).unwrap();
+            let told = prospect.why.contains(&format!("{name}`: ")) && prospect.why.contains(reason);
+            assert!(!prospect.applies && told, "{prospect:?}");
+        }
     }
 }

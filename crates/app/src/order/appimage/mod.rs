@@ -71,9 +71,9 @@ pub struct AppImageOptions {
     pub force: bool,
 }
 
-/// Whether these bytes are an AppImage of type 2 with a squashfs image.
-pub(crate) fn is_appimage(bytes: &[u8]) -> bool {
-    AppImage::read(bytes).is_ok()
+/// Whether an AppImage of type 2 with a squashfs image is signed; `None` if these bytes are none.
+pub(crate) fn appimage_signature(bytes: &[u8]) -> Option<bool> {
+    AppImage::read(bytes).ok().map(|image| !image.signatures.is_empty())
 }
 
 /// How an image is made, and what a start reads of it.
@@ -146,7 +146,8 @@ pub fn order_appimage(options: &AppImageOptions) -> Result<AppImageOutcome, AppE
     };
     let is_new = !options.output.exists();
     let staged = place.begin()?;
-    let original = Original { path: &options.file, file: &file, view: &view, image: &old };
+    let room = std::env::temp_dir();
+    let original = Original { path: &options.file, file: &file, view: &view, image: &old, room: &room };
     let Repacked { entries, used, superblock, bytes, digest, mut notes } =
         original.repack(&used_of, &form, &staged, &interrupt)?;
     if is_new {
@@ -219,7 +220,9 @@ pub(super) fn ordered_appimage(
     };
     let place = OutputTarget::new(replacement, kinds::REPACKED, false)?;
     let staged = place.begin()?;
-    let original = Original { path, file: &file, view: &view, image: &image };
+    // Beside the copy, where it is found and removed after a kill.
+    let room = replacement.parent().unwrap_or(Path::new("."));
+    let original = Original { path, file: &file, view: &view, image: &image, room };
     let repacked = original.repack(&used_of, &image.superblock, &staged, interrupt)?;
     place.finish(staged)?;
     Ok(repacked.used.into_iter().map(|file| file.path).collect())
@@ -231,6 +234,8 @@ struct Original<'a> {
     file: &'a File,
     view: &'a FileView,
     image: &'a AppImage,
+    /// The directory for the image's files while it is made anew.
+    room: &'a Path,
 }
 
 /// What was written.
@@ -259,7 +264,7 @@ impl Original<'_> {
         interrupt: &Interrupt,
     ) -> Result<Repacked, AppError> {
         let mut notes = Vec::new();
-        let room = tempfile::tempdir().context("cannot make a directory for the image's files")?;
+        let room = tempfile::tempdir_in(self.room).context("cannot make a directory for the image's files")?;
         let tree_before = room.path().join("before");
         let name = tools::name_for_others(self.file);
         tools::extract(&name, self.image.image, &tree_before, interrupt)?;
