@@ -89,7 +89,7 @@ pub(super) enum Benchmark {
     IndexNode,
     /// Pages of code of a start: plain, with a list of functions, in a random order
     Order,
-    /// The same for starship, vim and the library of exiv2
+    /// The same for vim and the library of exiv2
     OrderPrograms,
     /// Pages of code of a start that the list was made without, by first use and by balanced partitioning
     OrderWorkloads,

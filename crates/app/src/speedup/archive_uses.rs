@@ -65,17 +65,16 @@ pub(super) fn archive_uses(trace: &Trace, device: &PlannedDevice, seconds: f64) 
         }
         let Some(view) = unchanged(file) else { continue };
         let appimage = is_program.then(|| appimage_signature(view.bytes())).flatten();
-        let mut archive = match appimage {
+        let archive = match appimage {
             Some(is_signed) => Some(appimage_use(file, is_signed, pages, device)),
             None => zip_use(file, &view, pages, device),
         };
-        for archive in archive.iter_mut().filter(|_| !view.shrank()) {
-            archive.size = view.bytes().len() as u64;
-            if archive.saved.as_ref().is_ok_and(|saved| !is_worth(*saved, seconds)) {
-                archive.saved = Err("what the start uses of it is read about as fast as it lies".to_owned());
-            }
+        let Some(mut archive) = archive.filter(|_| !view.shrank()) else { continue };
+        archive.size = view.bytes().len() as u64;
+        if archive.saved.as_ref().is_ok_and(|saved| !is_worth(*saved, seconds)) {
+            archive.saved = Err("what the start uses of it is read about as fast as it lies".to_owned());
         }
-        found.extend(archive);
+        found.push(archive);
     }
     found
 }

@@ -86,6 +86,7 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     let generated = Generated { functions: 3000, called: 300, repeats: 1 };
     let mut worlds = vec![
         rust::ripgrep(workshop, &directory.join("ripgrep")).context("ripgrep")?,
+        rust::starship(workshop, &directory.join("starship")).context("starship")?,
         generated.by_gnu_ld(workshop, &directory.join("generated")).context("the generated program")?,
     ];
     if cfg!(target_arch = "x86_64") {
@@ -95,14 +96,13 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     Ok(fs::remove_dir_all(&directory)?)
 }
 
-/// The same for another program in Rust, one in C by two linkers, and a library in C++.
+/// The same for a program in C by two linkers, and a library in C++.
 pub(super) fn measure_programs(workshop: &Workshop, record: &mut Record) -> Result<()> {
     let directory = empty_directory(workshop, "order")?;
     let worlds = [
         debian::vim(workshop, &directory.join("vim")).context("vim by lld")?,
         debian::vim_by_gnu_ld(workshop, &directory.join("vim-gnu")).context("vim by GNU ld")?,
         debian::exiv2(workshop, &directory.join("exiv2")).context("exiv2")?,
-        rust::starship(workshop, &directory.join("starship")).context("starship")?,
     ];
     record.add("worlds", serde_json::to_value(worlds)?);
     Ok(fs::remove_dir_all(&directory)?)

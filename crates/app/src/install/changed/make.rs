@@ -67,7 +67,7 @@ mod tests {
             registry: Stored::default(),
             installation: Stored::default(),
             links: None,
-            order: ["gone", "c", "b"].map(|name| Stored::new(name)).into(),
+            order: ["gone", "c", "b"].map(Stored::new).into(),
         };
         let made = || make(&path("data.zip"), &path("data.zip"), "order", &details);
         write("'abcd'");
