@@ -170,4 +170,19 @@ test("speedup: what was tried, and the best of it", async () => {
     const rows = await page.locator("#tried tbody tr").allTextContents();
     assert.ok(rows.length >= 2 && rows.every((row) => row.startsWith("prefetch, ")), rows.join(" | "));
   });
+  const commands = ["coldstart trace --cold --layers pages,files -o start.coldtrace -- app", `coldstart order zip '/opt/<b>/${"long".repeat(40)}.jar' -o app.jar.ordered --trace start.coldtrace`];
+  const advice = { kind: "order-zip", file: { path: "/opt/app.jar" }, commands, used_bytes: 4096, pieces: 2, saved_seconds: 0.25 };
+  rewrite(file, (report) => {
+    report.advice = [{ ...advice, why: "the start used 7 of 301 entries" }, { ...advice, why: "the program is an AppImage", saved_seconds: null }];
+  });
+  await opens(file, async (page) => {
+    assert.deepEqual(await page.locator("#advice section code").allTextContents(), [...commands, ...commands]);
+    const said = await page.locator("#advice section > p:first-child").allTextContents();
+    assert.ok(/^the start used 7 of 301 entries; predicted to save 250/.test(said[0]) && said[1] === "the program is an AppImage.", said.join(" | "));
+    assert.equal(await page.getByRole("link", { name: "Advice" }).count(), 1);
+  });
+  rewrite(file, (report) => {
+    report.advice = [];
+  });
+  await opens(file, async (page) => assert.equal(await page.locator("#advice").count(), 0));
 });

@@ -84,7 +84,7 @@ fn build(home: &Path, recipe: &Recipe) -> Result<Corpus> {
 
 /// A minimal system in `tree`. It grows beside and is renamed when whole; what an earlier attempt left is removed.
 fn bootstrap(tree: &Path, archives: &Path, recipe: &Recipe) -> Result<()> {
-    let sources = mirrors(recipe)?;
+    let sources = mirrors(&recipe.release)?;
     let growing = tree.with_extension("partial");
     for old in [tree, &growing] {
         if old.exists() {
@@ -105,21 +105,24 @@ fn bootstrap(tree: &Path, archives: &Path, recipe: &Recipe) -> Result<()> {
     Ok(())
 }
 
-fn mirrors(recipe: &Recipe) -> Result<Vec<apt_sources::Source>> {
+/// This machine's own mirrors of a Debian release.
+///
+/// # Errors
+/// When its configuration names none.
+pub(crate) fn mirrors(release: &str) -> Result<Vec<apt_sources::Source>> {
     let configuration = apt_sources::read_configuration(Path::new("/etc/apt"));
-    let sources = apt_sources::release_sources(&recipe.release, &configuration);
+    let sources = apt_sources::release_sources(release, &configuration);
     if sources.is_empty() {
         bail!(
             "/etc/apt names no mirror of Debian {release}\nhint: put a line `deb URI {release} main` into \
-             /etc/apt/sources.list.d/{release}.list",
-            release = recipe.release
+             /etc/apt/sources.list.d/{release}.list"
         );
     }
     Ok(sources)
 }
 
 fn install_packages(system: &Chroot, recipe: &Recipe) -> Result<()> {
-    let lines: Vec<String> = mirrors(recipe)?.iter().map(apt_sources::Source::line).collect();
+    let lines: Vec<String> = mirrors(&recipe.release)?.iter().map(apt_sources::Source::line).collect();
     fs::write(system.tree.join("etc/apt/sources.list"), lines.join("\n") + "\n")?;
     fs::write(system.tree.join("etc/hosts"), "127.0.0.1 localhost\n")?;
     // No service may start inside the tree while packages are configured (invoke-rc.d(8)).

@@ -107,6 +107,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("fsck.erofs", "erofs-utils"),
     tool("mksquashfs", "squashfs-tools"),
     tool("unsquashfs", "squashfs-tools"),
+    tool("squashfuse", "squashfuse"),
     // Archives of other makers are put into order.
     tool("zip", "zip"),
     tool("unzip", "unzip"),

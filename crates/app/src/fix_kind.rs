@@ -13,6 +13,8 @@ pub enum FixKind {
     Bind,
     /// Packs relative relocations of the program and its libraries.
     Pack,
+    /// Puts zip files and AppImages into the order of the start.
+    Order,
     /// Has the interpreter find its modules at the first try. Before those that record what a start reads.
     Index,
     /// Starts the program from an image whose blocks lie in the order of its start. Instead of a plan.
@@ -23,13 +25,14 @@ pub enum FixKind {
 
 impl FixKind {
     /// All kinds, in the order in which they are applied.
-    pub const ALL: [Self; 5] = [Self::Bind, Self::Pack, Self::Index, Self::Image, Self::Prefetch];
+    pub const ALL: [Self; 6] = [Self::Bind, Self::Pack, Self::Order, Self::Index, Self::Image, Self::Prefetch];
 
     /// Its name: the verb that does the same alone.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pack => "pack",
             Self::Bind => "bind",
+            Self::Order => "order",
             Self::Index => "index",
             Self::Image => "image",
             Self::Prefetch => "prefetch",
@@ -49,7 +52,7 @@ impl FixKind {
 
     /// Whether it changes files of the program.
     pub fn changes_files(self) -> bool {
-        matches!(self, Self::Pack | Self::Bind)
+        matches!(self, Self::Pack | Self::Bind | Self::Order)
     }
 }
 
@@ -61,6 +64,9 @@ pub struct FileChange {
     pub path: PathBuf,
     /// The fixes, in the order in which they are applied.
     pub edits: Vec<FixKind>,
+    /// For [`FixKind::Order`], the names of the entries or files that a start uses, in the order of their first use.
+    #[serde(skip)]
+    pub order: Vec<PathBuf>,
 }
 
 fn as_json_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {

@@ -8,6 +8,7 @@ pub mod datagram;
 pub mod detached;
 pub mod drop_caches;
 pub mod empty_process;
+pub mod ends_with_us;
 pub mod facility_error;
 pub mod fault_recorder;
 pub mod fiemap;

@@ -12,7 +12,7 @@ import { ReportFrame } from "./ReportFrame";
 import { labelOf, seconds } from "./measured";
 import { Distributions, Figures } from "./Times";
 import { PlainTable } from "./PlainTable";
-import type { Comparison, LimitedBy, SpeedupReportData, SpeedupStep, Trial } from "./types";
+import type { Advice, Comparison, LimitedBy, SpeedupReportData, SpeedupStep, Trial } from "./types";
 import { verdictInWords, warningInWords } from "./words";
 
 const LIMITS: Record<LimitedBy, string> = {
@@ -44,7 +44,8 @@ export function SpeedupReport({ page, report }: { page: PageHead; report: Speedu
         ["Machine", `${measurement.machine.processor_count} x ${measurement.machine.processor || "processor"}, Linux ${measurement.machine.kernel}`],
       ]}
       panels={[
-        { id: "tried", title: "What was tried" }, { id: "times", title: "Before and after" }, { id: "ratio", title: "Ratio" }, { id: "fixes", title: "Fixes" }, { id: "causes", title: "Causes" }, { id: "order", title: "Order" },
+        { id: "tried", title: "What was tried" }, { id: "times", title: "Before and after" }, { id: "ratio", title: "Ratio" }, { id: "fixes", title: "Fixes" },
+        ...(report.advice.length > 0 ? [{ id: "advice", title: "Advice" }] : []), { id: "causes", title: "Causes" }, { id: "order", title: "Order" },
         { id: "trust", title: "Machine and states" }, { id: "runs", title: "All runs" },
       ]}
     >
@@ -65,8 +66,22 @@ export function SpeedupReport({ page, report }: { page: PageHead; report: Speedu
           return <Fix key={place} fix={fix} measured={after} comparison={of(place + 1, cold)} hot={of(place + 1, "hot")} cold={cold} />;
         })}
       </Panel>
+      {report.advice.length > 0 && (
+        <Panel id="advice" title="Advice" about="What would help besides, and was not done. Savings are predicted for a plain cold start; a plan or an image already reads in a good order, so that less is left with them.">
+          {report.advice.map((advice, place) => <Advised key={place} advice={advice} />)}
+        </Panel>
+      )}
       <MeasurementPanels measurement={measurement} />
     </ReportFrame>
+  );
+}
+
+function Advised({ advice: { why, commands, saved_seconds: saved } }: { advice: Advice }) {
+  return (
+    <section class="report-fix">
+      <p>{visible(why)}{saved === null ? "." : `; predicted to save ${seconds(saved)}.`}</p>
+      {commands.map((command, place) => <p key={place}><code>{visible(command)}</code></p>)}
+    </section>
   );
 }
 

@@ -218,6 +218,18 @@ export interface SpeedupStep {
   cost: { plan_bytes: number; memory_bytes: number; image_bytes: number; index_bytes: number; changed_files: number; saved_bytes: number };
 }
 
+/** What would make the start faster and was not done. */
+export interface Advice {
+  kind: string;
+  file: { path: string };
+  why: string;
+  /** One after another, for a shell. */
+  commands: string[];
+  used_bytes: number;
+  pieces: number;
+  saved_seconds: number | null;
+}
+
 export interface SpeedupReportData {
   schema: string;
   cold: State;
@@ -226,6 +238,8 @@ export interface SpeedupReportData {
   trials: Trial[];
   /** The best of the trials, measured again; none where nothing fits. */
   fixes: SpeedupStep[];
+  /** The largest predicted saving first. */
+  advice: Advice[];
   limited_by: LimitedBy | null;
   limit_seconds: number | null;
   bytes: number;

@@ -18,6 +18,9 @@ use crate::corpus::Collection;
 const ATTEMPTS: u32 = 5;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(1);
 
+/// Room in an image beside what is put into it, in bytes.
+const ROOM: u64 = 512 << 20;
+
 /// Which disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BedKind {
@@ -190,6 +193,22 @@ impl Drop for Bed<'_> {
             eprintln!("bench: {error:#}");
         }
     }
+}
+
+/// An ext4 image of what lies in `staging`, beside it. Its tables are initialised now: the kernel would do it later, beside what is measured.
+///
+/// # Errors
+/// When there is no room for it.
+pub(super) fn image_of(workshop: &Workshop, staging: &Path) -> Result<PathBuf> {
+    let image = staging.with_extension("ext4");
+    let mut bytes = ROOM;
+    for entry in walkdir::WalkDir::new(staging) {
+        bytes = bytes.saturating_add(entry?.metadata()?.len().next_multiple_of(4096));
+    }
+    fs::File::create(&image)?.set_len(bytes)?;
+    let options = words(["mkfs.ext4", "-q", "-F", "-i", "8192", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-d"]);
+    workshop.runner.run(&[options, vec![text(staging), text(&image)]].concat())?;
+    Ok(image)
 }
 
 /// Does `work` on a bed with LibreOffice and Firefox. The bed is down afterwards, whatever happened.

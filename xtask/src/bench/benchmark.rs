@@ -87,8 +87,18 @@ pub(super) enum Benchmark {
     IndexRuby,
     /// Node with 100 directories of packages
     IndexNode,
-    /// Pages of code of a start: plain, with a list of functions, in a random order; the time of making a list
+    /// Pages of code of a start: plain, with a list of functions, in a random order
     Order,
+    /// The same for vim and the library of exiv2
+    OrderPrograms,
+    /// Pages of code of a start that the list was made without, by first use and by balanced partitioning
+    OrderWorkloads,
+    /// Starts from a jar, a zipapp, an AppImage and Firefox's archives, as built and in order, on a disk with a moving head
+    OrderArchivesHdd,
+    /// The same on a network disk
+    OrderArchivesNetwork,
+    /// How long a list from a trace with 4,000 calls takes
+    OrderList,
     /// How large the page of a million events is, how long it takes to open, how smoothly it pans
     ViewPage,
 }
@@ -123,7 +133,9 @@ impl Benchmark {
             Self::TracePages => 15,
             Self::TraceFunctions => 15,
             Self::TraceFile | Self::ViewPage => 9,
-            Self::Order => 11,
+            // Pages hardly differ from start to start.
+            Self::Order | Self::OrderPrograms | Self::OrderWorkloads => 1,
+            Self::OrderList => 11,
             Self::IndexPython | Self::IndexPerl | Self::IndexGuile | Self::IndexRuby | Self::IndexNode => 25,
             _ => 7,
         }
@@ -149,6 +161,8 @@ impl Benchmark {
                 | Self::SearchStoreNetwork
                 | Self::SearchStorePlan
                 | Self::Container
+                | Self::OrderArchivesHdd
+                | Self::OrderArchivesNetwork
         )
     }
 }

@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use fs_err as fs;
 use serde_json::{Value, json};
 
-use super::bed::{Bed, BedKind, with_image};
+use super::bed::{Bed, BedKind, image_of, with_image};
 use super::figure::{Asked, Figure};
 use super::measurement::{Measurement, State};
 use super::pack_files::empty_directory;
@@ -34,8 +34,6 @@ const PROGRAM: [&str; 3] = ["python3", "-c", "import numpy; print(int(numpy.ones
 const PRINTED: &str = "3\n";
 /// The upper of the two layers: what `pip install` or another `RUN` would add.
 const UPPER_LAYER: &str = "usr/lib/python3";
-/// Beside the files' bytes, for ext4's own.
-const ROOM: u64 = 512 << 20;
 
 /// `$1` is the way, `$2` the bed's root, `$3` a directory with the bundle, `$4` the bytes of the image's front.
 const START: &str = r#"#!/bin/sh -e
@@ -96,7 +94,7 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     workshop
         .runner
         .run(&words(["chmod", "755"]).into_iter().chain([text(&staging.join("upper"))]).collect::<Vec<_>>())?;
-    let disk = disk(workshop, &staging)?;
+    let disk = image_of(workshop, &staging)?;
     fs::remove_dir_all(&staging)?;
     with_image(workshop, BedKind::Net, &disk, |bed| {
         record.bed = Some(bed.status.clone());
@@ -149,19 +147,6 @@ fn on_bed(workshop: &Workshop, record: &mut Record, bed: &Bed<'_>, directory: &P
     let letters: Vec<String> = WAYS.iter().zip('A'..).map(|(way, letter)| format!("{letter} {way}")).collect();
     record.add("about", json!([format!("commands: {}", letters.join("; "))]));
     Ok(())
-}
-
-/// An ext4 image of what lies in `staging`, beside it, with initialised tables.
-fn disk(workshop: &Workshop, staging: &Path) -> Result<PathBuf> {
-    let image = staging.with_extension("ext4");
-    let mut bytes = ROOM;
-    for entry in walkdir::WalkDir::new(staging) {
-        bytes = bytes.saturating_add(entry?.metadata()?.len().next_multiple_of(4096));
-    }
-    fs::File::create(&image)?.set_len(bytes)?;
-    let options = words(["mkfs.ext4", "-q", "-F", "-i", "8192", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-d"]);
-    workshop.runner.run(&[options, vec![text(staging), text(&image)]].concat())?;
-    Ok(image)
 }
 
 pub(super) fn figures(record: &Record) -> Result<Vec<Figure>> {

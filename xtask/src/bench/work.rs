@@ -31,6 +31,9 @@ impl Benchmark {
             Self::InspectChromium => inspect_chromium::TOOLS,
             Self::InspectUsrLib => inspect_usr_lib::TOOLS,
             Self::Order => order::TOOLS,
+            Self::OrderPrograms | Self::OrderWorkloads => order::TOOLS_OF_PROGRAMS,
+            Self::OrderArchivesHdd | Self::OrderArchivesNetwork => order::archives::TOOLS,
+            Self::OrderList => order::list::TOOLS,
             Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
             Self::PagecacheSaved => pagecache_saved::TOOLS,
             Self::Readiness => readiness::TOOLS,
@@ -78,6 +81,11 @@ impl Benchmark {
             Self::TraceFunctions => trace::functions::measure(workshop, record),
             Self::TraceFile => trace::file::measure(workshop, record),
             Self::Order => order::measure(workshop, record),
+            Self::OrderPrograms => order::measure_programs(workshop, record),
+            Self::OrderWorkloads => order::workloads::measure(workshop, record),
+            Self::OrderArchivesHdd => order::archives::measure(workshop, record, BedKind::Hdd),
+            Self::OrderArchivesNetwork => order::archives::measure(workshop, record, BedKind::Net),
+            Self::OrderList => order::list::measure(workshop, record),
             Self::ViewPage => view_page::measure(workshop, record),
             Self::IndexPython => index::measure(workshop, record, index::Language::Python),
             Self::IndexPythonPrograms => index::measure(workshop, record, index::Language::PythonPrograms),
@@ -121,7 +129,10 @@ impl Benchmark {
             Self::TracePages => trace::pages::figures(record),
             Self::TraceFunctions => trace::functions::figures(record),
             Self::TraceFile => trace::file::figures(record),
-            Self::Order => order::figures(record),
+            Self::Order | Self::OrderPrograms => order::figures(record),
+            Self::OrderWorkloads => order::workloads::figures(record),
+            Self::OrderArchivesHdd | Self::OrderArchivesNetwork => order::archives::figures(record),
+            Self::OrderList => order::list::figures(record),
             Self::ViewPage => view_page::figures(record),
             Self::IndexPython
             | Self::IndexPythonPrograms
@@ -174,6 +185,11 @@ impl Benchmark {
             | Self::TraceFile
             | Self::ViewPage
             | Self::Order
+            | Self::OrderPrograms
+            | Self::OrderWorkloads
+            | Self::OrderArchivesHdd
+            | Self::OrderArchivesNetwork
+            | Self::OrderList
             | Self::IndexPython
             | Self::IndexPythonPrograms
             | Self::IndexPerl
@@ -229,6 +245,11 @@ mod tests {
                 Benchmark::IndexRuby,
                 Benchmark::IndexNode,
                 Benchmark::Order,
+                Benchmark::OrderPrograms,
+                Benchmark::OrderWorkloads,
+                Benchmark::OrderArchivesHdd,
+                Benchmark::OrderArchivesNetwork,
+                Benchmark::OrderList,
             ];
             assert!(others.contains(&benchmark) != benchmark.start().is_some(), "{benchmark}");
         }

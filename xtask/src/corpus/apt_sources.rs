@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// One place to fetch one suite from, as `deb URI SUITE main` would say it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Source {
+pub(crate) struct Source {
     /// The archive's address, as written in the configuration.
     pub(super) uri: String,
     /// The suite, for instance `bookworm-security`.
@@ -17,7 +17,7 @@ pub(super) struct Source {
 
 impl Source {
     /// The entry as a line of sources.list.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         format!("deb {} {} main", self.uri, self.suite)
     }
 }

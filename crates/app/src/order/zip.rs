@@ -4,11 +4,12 @@
 
 use std::fs::Permissions;
 use std::io::{BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use coldstart_archive::zip::{Piece, ZipArchive, ZipLayout, ZipPlan, digest, same, used_entries};
+use coldstart_archive::zip::{Piece, ZipArchive, ZipLayout, ZipPlan, digest, named_entries, same, used_entries};
 use coldstart_launch::Interrupt;
 use coldstart_output::{OutputTarget, StagedFile};
 use coldstart_profile::{JsonPath, printable};
@@ -85,14 +86,7 @@ pub fn order_zip(options: &ZipOptions) -> Result<ZipOutcome, AppError> {
     let plan = before.plan(&used, options.layout.unwrap_or(before.layout())).with_context(cannot)?;
     let staged = place.begin()?;
     let is_new = !options.output.exists();
-    write(&staged, view.bytes(), &plan, &interrupt)
-        .map_err(|error| error.within(format!("cannot write `{}`", printable(place.path()))))?;
-    let written = FileView::map(staged.file()).with_context(cannot)?;
-    let digest = proven(&before, written.bytes(), &options.file)?;
-    if view.shrank() || written.shrank() {
-        return Err(anyhow!("`{}` became shorter while it was read", printable(&options.file)))
-            .hint(|| "try again when nothing writes to it");
-    }
+    let digest = put_into_order(&options.file, &view, &before, &plan, &staged, &interrupt)?;
     if is_new {
         // A zipapp is a program.
         let mode = file.metadata().with_context(cannot)?.permissions().mode() & 0o777;
@@ -121,6 +115,52 @@ pub fn order_zip(options: &ZipOptions) -> Result<ZipOutcome, AppError> {
         digest,
         notes: notes(&before, &used, &options.file),
     })
+}
+
+/// Writes a zip file to `replacement`, where nothing is, with the entries of these names first, in the order of the names.
+///
+/// # Errors
+/// If the file is signed or damaged, has no such entry, or cannot be written.
+pub(super) fn ordered_zip(
+    original: &Path,
+    names: &[PathBuf],
+    replacement: &Path,
+    interrupt: &Interrupt,
+) -> Result<(), AppError> {
+    let cannot = || format!("cannot put `{}` into order", printable(original));
+    let view = FileView::map(open_regular(original).with_context(cannot)?).with_context(cannot)?;
+    let archive = ZipArchive::read(view.bytes()).with_context(cannot)?;
+    archive.check_unsigned().with_context(cannot)?;
+    let used = named_entries(&archive, names.iter().map(|name| name.as_os_str().as_bytes()));
+    if used.is_empty() {
+        return Err(AppError::new(format!("`{}` has none of the entries that a start used", printable(original))));
+    }
+    let plan = archive.plan(&used, archive.layout()).with_context(cannot)?;
+    let place = OutputTarget::new(replacement, kinds::REORDERED, false)?;
+    let staged = place.begin()?;
+    put_into_order(original, &view, &archive, &plan, &staged, interrupt)?;
+    place.finish(staged)?;
+    Ok(())
+}
+
+/// Writes a zip file as planned, reads the new one, and compares both. Returns the digest of both.
+fn put_into_order(
+    path: &Path,
+    view: &FileView,
+    before: &ZipArchive<'_>,
+    plan: &ZipPlan,
+    staged: &StagedFile,
+    interrupt: &Interrupt,
+) -> Result<String, AppError> {
+    let cannot = || format!("cannot put `{}` into order", printable(path));
+    write(staged, view.bytes(), plan, interrupt).map_err(|error| error.within(cannot()))?;
+    let written = FileView::map(staged.file()).with_context(cannot)?;
+    let digest = proven(before, written.bytes(), path)?;
+    if view.shrank() || written.shrank() {
+        return Err(anyhow!("`{}` became shorter while it was read", printable(path)))
+            .hint(|| "try again when nothing writes to it");
+    }
+    Ok(digest)
 }
 
 fn write(staged: &StagedFile, bytes: &[u8], plan: &ZipPlan, interrupt: &Interrupt) -> Result<(), AppError> {

@@ -1,5 +1,5 @@
-//! What would make the start faster and is no fix of ours: files in another order, code in another order, archives of Java classes. Told with the
-//! commands, never done: the files belong to somebody else's build.
+//! What would make the start faster and is not done here: files in another order, where the fix for that was not tried or not chosen; code in another
+//! order, and archives of Java classes, which need a build. Told with the commands.
 //!
 //! Not obvious: the predicted saving is that of a plain start. A plan or an image reads the same bytes in a good order already, so that little
 //! of it may be left with them.
@@ -7,31 +7,18 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use coldstart_archive::zip::{ZipArchive, used_entries};
 use coldstart_launch::CommandLine;
 use coldstart_order::ObjectCalls;
 use coldstart_profile::plan::PlannedDevice;
-use coldstart_profile::trace::{FileCategory, FileId, Trace, TracedObject};
-use coldstart_profile::{JsonPath, PageRange, printable};
-use coldstart_sys::file_view::FileView;
-use coldstart_sys::named_file::open_regular;
-use coldstart_trace::page_uses;
-use rustix::fs::fstat;
+use coldstart_profile::trace::{FileCategory, Trace, TracedObject};
+use coldstart_profile::{JsonPath, printable};
 use serde::Serialize;
 
+use super::archive_uses::{ArchiveKind, ArchiveUse, archive_uses};
+use super::reading::{PAGE, is_worth, reading};
 use super::subject::Subject;
-use crate::order::appimage::is_appimage;
-use crate::order::used_pages::is_unchanged;
 use crate::text::{counted, plain, size};
 
-/// The kernel's readahead, in bytes: what lies closer is read in one piece.
-const READAHEAD: u64 = 128 << 10;
-/// Bytes of a page of a trace.
-const PAGE: u64 = 4096;
-/// A saving below this share of the recorded cold start is not worth a command.
-const LEAST_SHARE: f64 = 0.01;
-/// The same in seconds: less cannot be measured.
-const LEAST_SECONDS: f64 = 0.001;
 /// Code is large from here on, in bytes.
 const LARGE_CODE: u64 = 1 << 20;
 /// How many programs and libraries are listed: those with the largest savings.
@@ -81,10 +68,13 @@ struct Start<'a> {
     seconds: f64,
     /// A trace of this start that is kept.
     kept_trace: Option<&'a Path>,
+    /// Files that the best fixes put into order.
+    in_order: &'a [PathBuf],
 }
 
-/// The advice for a program, the largest predicted saving first. Files that cannot be read have none.
-pub(super) fn advice(subject: &Subject<'_>, kept_trace: Option<&Path>) -> Vec<Advice> {
+/// The advice for a program, the largest predicted saving first. Files that cannot be read have none, nor have those that the best fixes put into
+/// order.
+pub(super) fn advice(subject: &Subject<'_>, kept_trace: Option<&Path>, in_order: &[PathBuf]) -> Vec<Advice> {
     let Some(trace) = &subject.trace else { return Vec::new() };
     let start = Start {
         program: subject.program,
@@ -92,67 +82,45 @@ pub(super) fn advice(subject: &Subject<'_>, kept_trace: Option<&Path>) -> Vec<Ad
         device: subject.device(),
         seconds: subject.cold_seconds(),
         kept_trace,
+        in_order,
     };
     start.advice()
 }
 
 impl Start<'_> {
     fn advice(&self) -> Vec<Advice> {
-        let uses = page_uses(self.trace);
-        let mut all: Vec<Advice> = self.archives(&uses);
-        all.extend(self.appimage());
+        let mut all: Vec<Advice> = Vec::new();
+        for found in archive_uses(self.trace, &self.device, self.seconds) {
+            match found.kind {
+                _ if self.in_order.contains(&found.path) => {}
+                ArchiveKind::AppImage => all.push(self.appimage(found)),
+                ArchiveKind::Zip => all.extend(self.zip_file(found)),
+            }
+        }
         all.extend(self.code());
         all.extend(self.java());
         all.sort_by(by_saving);
         all
     }
 
-    /// Zip files whose used entries lie apart.
-    fn archives(&self, uses: &[(FileId, PageRange)]) -> Vec<Advice> {
-        let mut files: Vec<FileId> = uses.iter().map(|(file, _)| *file).collect();
-        files.sort_unstable_by_key(|file| file.0);
-        files.dedup();
-        let is_object = |file: &FileId| self.trace.objects.iter().any(|object| object.file == *file);
-        files.into_iter().filter(|file| !is_object(file)).filter_map(|file| self.archive(file, uses)).collect()
-    }
-
-    fn archive(&self, id: FileId, uses: &[(FileId, PageRange)]) -> Option<Advice> {
-        let file = self.trace.file(id).filter(|file| is_on_disk(file.category))?;
-        let opened = open_regular(&file.path).ok()?;
-        if !is_unchanged(file, &fstat(&opened).ok()?) {
-            return None;
-        }
-        let view = FileView::map(&opened).ok()?;
-        let archive = ZipArchive::read(view.bytes()).ok()?;
-        archive.check_unsigned().ok()?;
-        let pages = uses.iter().filter(|(used, _)| *used == id).flat_map(|(_, range)| range.start.0..range.end().0);
-        let used = used_entries(&archive, &[pages.collect()]);
-        let plan = archive.plan(&used, archive.layout()).ok()?;
-        let before: Vec<(u64, u64)> = used
-            .iter()
-            .filter_map(|number| archive.entries().get(*number))
-            .map(|entry| (entry.record.start as u64, entry.record.end as u64))
-            .collect();
-        let after = used.iter().filter_map(|number| plan.places.get(*number)).map(|place| (place.start, place.end));
-        let (before, after) = (reading(before, &self.device), reading(after.collect(), &self.device));
-        let saved = before.seconds - after.seconds;
-        if view.shrank() || !self.is_worth(saved) {
-            return None;
-        }
-        let (entries, all) = (counted(used.len() as u64, "entry"), archive.entries().len());
-        let mut output = file.path.file_name()?.to_owned();
+    /// A zip file whose used entries lie apart.
+    fn zip_file(&self, found: ArchiveUse) -> Option<Advice> {
+        let ArchiveUse { path, names, entries: all, before, .. } = found;
+        let saved = found.saved.ok()?;
+        let entries = counted(names.len() as u64, "entry");
+        let mut output = path.file_name()?.to_owned();
         output.push(".ordered");
         Some(Advice {
             kind: AdviceKind::OrderZip,
-            file: JsonPath::new(&file.path),
+            file: JsonPath::new(&path),
             why: format!(
                 "the start used {} of {all} in `{}`, which lie in {}",
                 plain(&entries),
-                printable(&file.path),
+                printable(&path),
                 plain(&counted(before.pieces, "separate piece"))
             ),
             commands: self.recorded(&|trace| {
-                let words = ["order".into(), "zip".into(), file.path.clone().into(), "-o".into(), output.clone()];
+                let words = ["order".into(), "zip".into(), path.clone().into(), "-o".into(), output.clone()];
                 vec![ourselves(words.into_iter().chain(["--trace".into(), trace.into()]))]
             }),
             used_bytes: before.bytes,
@@ -162,25 +130,24 @@ impl Start<'_> {
     }
 
     /// The program is an AppImage.
-    fn appimage(&self) -> Option<Advice> {
-        let path = &self.trace.processes.first()?.program;
-        let view = FileView::map(&open_regular(path).ok()?).ok()?;
-        is_appimage(view.bytes()).then(|| Advice {
+    fn appimage(&self, found: ArchiveUse) -> Advice {
+        let ArchiveUse { path, before, saved, .. } = found;
+        Advice {
             kind: AdviceKind::OrderAppimage,
-            file: JsonPath::new(path),
+            file: JsonPath::new(&path),
             why: format!(
                 "`{}` is an AppImage, whose compression, blocks and order decide what a start decompresses",
-                printable(path)
+                printable(&path)
             ),
             commands: self.recorded(&|trace| {
                 let words: [OsString; 5] =
-                    ["order".into(), "appimage".into(), path.into(), "--trace".into(), trace.into()];
+                    ["order".into(), "appimage".into(), path.clone().into(), "--trace".into(), trace.into()];
                 vec![ourselves(words)]
             }),
-            used_bytes: 0,
-            pieces: 0,
-            saved_seconds: None,
-        })
+            used_bytes: before.bytes,
+            pieces: before.pieces,
+            saved_seconds: saved.ok(),
+        }
     }
 
     /// Large code of which a start touches pages here and there. Of its pages only their distance is predicted to go, because without first calls it
@@ -206,7 +173,7 @@ impl Start<'_> {
         let before = reading(pages.iter().map(place).collect(), &self.device);
         let after = reading(vec![(0, used_bytes)], &self.device);
         let saved = before.seconds - after.seconds;
-        if !self.is_worth(saved) {
+        if !is_worth(saved, self.seconds) {
             return None;
         }
         let name = file.path.file_name()?;
@@ -275,10 +242,6 @@ impl Start<'_> {
         format!("JAVA_TOOL_OPTIONS={option} {}", self.program)
     }
 
-    fn is_worth(&self, saved: f64) -> bool {
-        saved >= LEAST_SECONDS && saved >= self.seconds * LEAST_SHARE
-    }
-
     /// What to do with a trace of files: with that which is kept, or with one that the first command records.
     fn recorded(&self, commands: &dyn Fn(&Path) -> Vec<String>) -> Vec<String> {
         match self.kept_trace {
@@ -309,53 +272,4 @@ fn ourselves(words: impl IntoIterator<Item = OsString>) -> String {
 
 fn is_on_disk(category: FileCategory) -> bool {
     !matches!(category, FileCategory::Memory | FileCategory::Metadata)
-}
-
-/// What it costs to read ranges of a file.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Reading {
-    pieces: u64,
-    /// Of the ranges themselves.
-    bytes: u64,
-    seconds: f64,
-}
-
-/// Reads ranges (from, to), in bytes: one random read for each piece, and all bytes of it at the device's full bandwidth.
-fn reading(mut ranges: Vec<(u64, u64)>, device: &PlannedDevice) -> Reading {
-    ranges.sort_unstable();
-    let bytes = ranges.iter().map(|(from, to)| to.saturating_sub(*from)).sum();
-    let (mut pieces, mut read, mut end) = (0u64, 0u64, None);
-    for (from, to) in ranges {
-        let begin = match end {
-            Some(end) if from <= u64::saturating_add(end, READAHEAD) => end,
-            _ => {
-                pieces = pieces.saturating_add(1);
-                from
-            }
-        };
-        read = read.saturating_add(to.saturating_sub(begin));
-        end = Some(to.max(begin));
-    }
-    let seconds = pieces as f64 * device.latency.as_secs_f64() + read as f64 / device.bandwidth.max(1) as f64;
-    Reading { pieces, bytes, seconds }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn pieces_cost_a_read_each_and_what_lies_between_near_ones_is_read_too() {
-        let device =
-            PlannedDevice { latency: Duration::from_millis(10), bandwidth: 100_000_000, parallel: 1, seeks: true };
-        let near = reading(vec![(200_000, 300_000), (0, 100_000), (0, 50_000)], &device);
-        assert_eq!((near.pieces, near.bytes), (1, 250_000));
-        assert!((near.seconds - 0.013).abs() < 1e-9, "{near:?}");
-        let apart = reading(vec![(0, 100_000), (1_000_000, 1_100_000)], &device);
-        assert_eq!(apart.pieces, 2);
-        assert!((apart.seconds - 0.022).abs() < 1e-9, "{apart:?}");
-        assert_eq!(reading(Vec::new(), &device), Reading { pieces: 0, bytes: 0, seconds: 0.0 });
-    }
 }

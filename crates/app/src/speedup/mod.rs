@@ -4,6 +4,7 @@
 //! which nothing else on the machine sees.
 
 mod advice;
+mod archive_uses;
 mod bind_fix;
 mod choose;
 mod commands;
@@ -14,9 +15,11 @@ mod index_fix;
 mod installation;
 mod launcher;
 mod limit;
+mod order_fix;
 mod pack_fix;
 mod prefetch_fix;
 mod proof;
+mod reading;
 pub(crate) mod sameness;
 mod setup;
 mod story;
@@ -24,7 +27,7 @@ mod subject;
 mod traces;
 mod trials;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -60,6 +63,7 @@ use copies::{free_space, unchanged_copies};
 use fix::Fix;
 use image_fix::ImageFix;
 use index_fix::IndexFix;
+use order_fix::OrderFix;
 use pack_fix::PackFix;
 use prefetch_fix::{Pages, PrefetchFix};
 use proof::Prover;
@@ -113,6 +117,7 @@ fn fixes<'a>(options: &'a SpeedupOptions) -> Vec<Box<dyn Fix + 'a>> {
     let all: Vec<Box<dyn Fix + 'a>> = vec![
         Box::new(BindFix::default()),
         Box::new(PackFix::default()),
+        Box::new(OrderFix::default()),
         Box::new(IndexFix::new(beside)),
         Box::new(ImageFix { beside }),
         Box::new(PrefetchFix { pages: Pages::Cached, beside }),
@@ -216,8 +221,10 @@ pub fn speedup(
     let image = image.map(|path| ImageToInstall::open(path, &[])).transpose()?;
     let index = best.as_ref().and_then(|best| best.setup.index()).filter(|_| options.install_for.is_some());
     let index = index.map(|index| IndexToInstall::open(index.in_use.directory())).transpose()?;
+    let in_order: Vec<PathBuf> =
+        best.iter().flat_map(|best| &best.setup.ordered).map(|(path, _)| path.clone()).collect();
     Ok(Story {
-        advice: advice::advice(&subject, traces.as_ref().map(|traces| traces.before_path.as_path())),
+        advice: advice::advice(&subject, traces.as_ref().map(|traces| traces.before_path.as_path()), &in_order),
         image,
         index,
         cold,

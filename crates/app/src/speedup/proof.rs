@@ -211,7 +211,15 @@ fn plan_findings(setup: &Setup) -> Result<Vec<String>, AppError> {
 
 /// What is to be said of changed files: each was proven when it was written.
 fn copies_finding(setup: &Setup) -> Option<String> {
-    let count = setup.overlays().len() as u64;
-    (count > 0)
-        .then(|| format!("{} changed, each read back and proven equivalent to the loader", counted(count, "file")))
+    let archives = setup.ordered.len() as u64;
+    let objects = (setup.overlays().len() as u64).saturating_sub(archives);
+    let changed = |count: u64, what: &str, proven: &str| {
+        (count > 0).then(|| format!("{} changed, each read back and proven {proven}", counted(count, what)))
+    };
+    let findings = [
+        changed(objects, "file", "equivalent to the loader"),
+        changed(archives, "archive", "to hold the same, in another order"),
+    ];
+    let findings: Vec<String> = findings.into_iter().flatten().collect();
+    (!findings.is_empty()).then(|| findings.join("; "))
 }

@@ -37,6 +37,8 @@ pub(super) struct Setup {
     pub(super) bound: Option<PathBuf>,
     /// The files with packed copies over them.
     pub(super) packed: Vec<PathBuf>,
+    /// The files with copies in another order over them, each with the names of what comes first.
+    pub(super) ordered: Vec<(PathBuf, Vec<PathBuf>)>,
     /// Differences in behaviour that are known beforehand, a clause each.
     pub(super) cautions: Vec<String>,
     copies: Vec<Rc<TrialDirectory>>,
@@ -99,9 +101,15 @@ impl Setup {
         for (path, edit) in edits.chain(self.packed.iter().map(|file| (file, FixKind::Pack))) {
             match changes.iter_mut().find(|change| change.path == *path) {
                 Some(change) => change.edits.push(edit),
-                None => changes.push(FileChange { path: path.clone(), edits: vec![edit] }),
+                None => changes.push(FileChange { path: path.clone(), edits: vec![edit], order: Vec::new() }),
             }
         }
+        // No other fix changes these.
+        changes.extend(self.ordered.iter().map(|(path, names)| FileChange {
+            path: path.clone(),
+            edits: vec![FixKind::Order],
+            order: names.clone(),
+        }));
         changes
     }
 

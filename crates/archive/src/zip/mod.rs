@@ -15,7 +15,7 @@ use std::ops::Range;
 pub use error::{SameError, ZipError};
 pub use plan::{Piece, ZipPlan};
 pub use same::{digest, same};
-pub use used::used_entries;
+pub use used::{named_entries, used_entries};
 
 /// Where the central directory lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

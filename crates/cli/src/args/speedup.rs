@@ -95,6 +95,8 @@ pub(crate) enum FixChoice {
     Bind,
     /// Pack the relative relocations of the program and its libraries
     Pack,
+    /// Put zip files (jars, zipapps, omni.ja) and an AppImage into the order of the start
+    Order,
     /// Have the interpreter find its modules at the first try (Python, Perl, Guile, Ruby, Node)
     Index,
     /// Start the program from an image whose blocks lie in the order of its start (as root)
@@ -108,6 +110,7 @@ impl From<FixChoice> for FixKind {
         match choice {
             FixChoice::Bind => Self::Bind,
             FixChoice::Pack => Self::Pack,
+            FixChoice::Order => Self::Order,
             FixChoice::Index => Self::Index,
             FixChoice::Image => Self::Image,
             FixChoice::Prefetch => Self::Prefetch,

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use coldstart_host::process::{ProcessFiles, numbers};
 
 /// In the environment of everything that one verb starts.
-const VARIABLE: &str = "COLDSTART_KILLED_TEST";
+pub(crate) const VARIABLE: &str = "COLDSTART_KILLED_TEST";
 /// Long enough for any machine; a test that waits so long has failed.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// The command lines of living processes that carry the mark; zombies have none.
-fn carriers(mark: &str) -> Vec<String> {
+pub(crate) fn carriers(mark: &str) -> Vec<String> {
     let wanted = format!("{VARIABLE}={mark}");
     let line = |number: u32| {
         let process = ProcessFiles::of(number);
@@ -22,7 +22,7 @@ fn carriers(mark: &str) -> Vec<String> {
     numbers().unwrap().into_iter().filter_map(line).filter(|line| !line.is_empty()).collect()
 }
 
-fn eventually(what: &str, mark: &str, mut holds: impl FnMut(&[String]) -> bool) {
+pub(crate) fn eventually(what: &str, mark: &str, mut holds: impl FnMut(&[String]) -> bool) {
     let begin = Instant::now();
     loop {
         let now = carriers(mark);

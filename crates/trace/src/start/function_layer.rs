@@ -99,6 +99,14 @@ pub(super) fn add(trace: &mut Trace, mounts: Option<&PrivateMounts>, second: &Fo
     for (place, thread) in (0u32..).zip(&trace.threads) {
         thread_of.entry(thread.process).or_insert(ThreadId(place));
     }
+    // What kept first calls from being seen kept nothing from the first start.
+    for (process, again) in trace.processes.iter_mut().zip(&analysed.processes) {
+        for note in &again.notes {
+            if !process.notes.contains(note) {
+                process.notes.push(note.clone());
+            }
+        }
+    }
     let mut added = Vec::new();
     for event in &analysed.events {
         let (EventKind::Function, Some(file), Some(code)) = (event.kind, event.file, event.code) else { continue };

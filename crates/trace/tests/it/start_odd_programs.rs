@@ -120,6 +120,23 @@ fn functions_are_seen_behind_a_return_to_the_default_action() {
     assert!(called.contains(&"before") && called.contains(&"behind"), "{called:?} {:?}", trace.run.notes);
 }
 
+/// Breakpoints would come between the program and its own traps; a list made of such a trace is short.
+#[test]
+fn a_program_that_handles_traps_says_which_functions_are_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = format!(
+        "#include <signal.h>\n{}{}static void handles(int s) {{ (void)s; }}\nint main(void) {{ int x = before(1); signal(SIGTRAP, handles); return behind(x) != 3; }}\n",
+        long_function("before"),
+        long_function("behind"),
+    );
+    let program = build(folder.path(), "handles", &source, &["-O1"]);
+    let trace = trace::<&str>(&program, &[], &[Layer::Phases, Layer::Pages, Layer::Functions]);
+    let called = names_called(&trace);
+    assert!(called.contains(&"before") && !called.contains(&"behind"), "{called:?}");
+    let notes = &trace.processes[0].notes;
+    assert!(notes.iter().any(|note| note.contains("it handles SIGTRAP itself")), "{notes:?}");
+}
+
 /// The second start, for functions, cannot be: what the first one told is kept.
 #[test]
 fn a_program_that_removes_itself_keeps_its_first_start() {

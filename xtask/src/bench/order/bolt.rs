@@ -36,7 +36,8 @@ pub(super) fn measure(workshop: &Workshop, directory: &Path, generated: &Generat
     // Counts below its thresholds would be left out.
     let generated = Generated { repeats: 100, ..*generated };
     let linking = Lld { objects: generated.objects(workshop, made(directory)?)? };
-    let world = World { name: "3,000 functions by lld", directory, start: Vec::new(), held_out: words(["other"]) };
+    let world =
+        World { name: "3,000 functions by lld", directory, start: words(["{}"]), held_out: words(["{}", "other"]) };
     let mut measured = world.measure(workshop, &linking)?;
 
     let at = |name: &str| text(&directory.join(name));

@@ -3,13 +3,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use fs_err as fs;
-use serde_json::Value;
 
-use super::super::runner::{shown, words};
+use super::super::runner::words;
 use super::super::workshop::{Workshop, text};
-use super::{Linking, Measured, World, made};
+use super::{Linking, Measured, World, made, own_script};
 
 /// Functions of an object file.
 const OF_A_FILE: usize = 500;
@@ -78,39 +77,15 @@ impl Generated {
 
     pub(super) fn by_gnu_ld(&self, workshop: &Workshop, directory: &Path) -> Result<Measured> {
         let objects = self.objects(workshop, made(directory)?)?;
-        let own = directory.join("own.ld");
-        let mut ask = words(["gcc", "-fuse-ld=bfd", "-Wl,--verbose", "-o", &text(&directory.join("unused"))]);
-        ask.extend_from_slice(&objects);
-        let said = workshop.runner.said(&ask)?;
-        ensure!(said.status.success(), "`{}` ended with {}", shown(&ask), said.status);
-        fs::write(&own, said.stdout)?;
+        let own = own_script(workshop, directory, &objects)?;
         let linking = GnuLd { objects, own, map: directory.join("map") };
-        let world =
-            World { name: "3,000 functions by GNU ld", directory, start: Vec::new(), held_out: words(["other"]) };
+        let world = World {
+            name: "3,000 functions by GNU ld",
+            directory,
+            start: words(["{}"]),
+            held_out: words(["{}", "other"]),
+        };
         world.measure(workshop, &linking)
-    }
-
-    /// Seconds that a list takes, one for each run.
-    pub(super) fn list_times(&self, workshop: &Workshop, directory: &Path, runs: u32) -> Result<Value> {
-        let objects = self.objects(workshop, made(directory)?)?;
-        let program = directory.join("program");
-        let mut link = words(["gcc", "-fuse-ld=lld", "-Wl,--build-id=sha1", "-o", &text(&program)]);
-        link.extend_from_slice(&objects);
-        workshop.runner.run(&link)?;
-        let world = World { name: "", directory, start: Vec::new(), held_out: Vec::new() };
-        let trace = world.traced(workshop, &program, "start.coldtrace", &[])?;
-        let list = text(&directory.join("list"));
-        let command = workshop.coldstart(["order", "functions", &text(&trace), "--for", "lld", "--json", "-o", &list]);
-        let mut times = Vec::new();
-        for _ in 0..runs {
-            let said = workshop.runner.timed(&command)?;
-            ensure!(said.status.success(), "`{}`: {}", shown(&command), said.stderr.trim());
-            let made: Value = serde_json::from_str(&said.stdout)?;
-            let functions = made.get("functions").and_then(Value::as_u64).unwrap_or_default();
-            ensure!(functions as usize >= self.called, "only {functions} functions are in the list");
-            times.push(said.seconds);
-        }
-        Ok(serde_json::to_value(times)?)
     }
 }
 

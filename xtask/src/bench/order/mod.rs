@@ -1,13 +1,17 @@
 //! `order`: the pages of code that a start touches, linked plainly, with a list of `coldstart order functions`, and in a random order.
 //!
 //! A world is a program with a way to link it. Its start is traced stripped, as users have it; `coldstart order check` predicts pages and
-//! counts them. The time of making a list is that of a start with 4,000 calls.
+//! counts them.
 //!
 //! Pages are counts: they hardly depend on what else the machine does.
 
+pub(super) mod archives;
 mod bolt;
+mod debian;
 mod generated;
-mod ripgrep;
+pub(super) mod list;
+mod rust;
+pub(super) mod workloads;
 
 use std::path::{Path, PathBuf};
 
@@ -43,15 +47,15 @@ const OF_BEFORE: f64 = 0.5;
 const PREDICTED_WITHIN: f64 = 0.05;
 /// Multiple of the pages with BOLT's own order.
 const OF_BOLT: f64 = 1.1;
-/// Calls of the start whose list is timed, and seconds that it may take.
-const CALLS: usize = 4000;
-const LIST_WITHIN: f64 = 0.3;
+
+/// What must be installed for the programs of others.
+pub(super) const TOOLS_OF_PROGRAMS: &[Tool] = debian::TOOLS;
 
 /// A program and the starts that are traced.
 struct World<'a> {
     name: &'static str,
     directory: &'a Path,
-    /// The arguments of the start that the list is made of, and of another one.
+    /// The start that the list is made of, and another one. `{}` stands for the build.
     start: Vec<String>,
     held_out: Vec<String>,
 }
@@ -81,15 +85,26 @@ pub(super) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     let directory = empty_directory(workshop, "order")?;
     let generated = Generated { functions: 3000, called: 300, repeats: 1 };
     let mut worlds = vec![
-        ripgrep::measure(workshop, &directory.join("ripgrep")).context("ripgrep")?,
+        rust::ripgrep(workshop, &directory.join("ripgrep")).context("ripgrep")?,
+        rust::starship(workshop, &directory.join("starship")).context("starship")?,
         generated.by_gnu_ld(workshop, &directory.join("generated")).context("the generated program")?,
     ];
     if cfg!(target_arch = "x86_64") {
         worlds.push(bolt::measure(workshop, &directory.join("bolt"), &generated).context("BOLT")?);
     }
     record.add("worlds", serde_json::to_value(worlds)?);
-    let many = Generated { functions: 10_000, called: CALLS, repeats: 1 };
-    record.add("list", many.list_times(workshop, &directory.join("many"), record.runs)?);
+    Ok(fs::remove_dir_all(&directory)?)
+}
+
+/// The same for a program in C by two linkers, and a library in C++.
+pub(super) fn measure_programs(workshop: &Workshop, record: &mut Record) -> Result<()> {
+    let directory = empty_directory(workshop, "order")?;
+    let worlds = [
+        debian::vim(workshop, &directory.join("vim")).context("vim by lld")?,
+        debian::vim_by_gnu_ld(workshop, &directory.join("vim-gnu")).context("vim by GNU ld")?,
+        debian::exiv2(workshop, &directory.join("exiv2")).context("exiv2")?,
+    ];
+    record.add("worlds", serde_json::to_value(worlds)?);
     Ok(fs::remove_dir_all(&directory)?)
 }
 
@@ -100,12 +115,13 @@ impl World<'_> {
         let (before, stripped) = (at("before"), at("stripped"));
         linking.link(workshop, &before, None)?;
         workshop.runner.run(&words(["strip", "-o", &text(&stripped), &text(&before)]))?;
-        let start = self.traced(workshop, &stripped, "start.coldtrace", &self.start)?;
-        let held_out = self.traced(workshop, &stripped, "held-out.coldtrace", &self.held_out)?;
+        let (start, held_out) = (at("start.coldtrace"), at("held-out.coldtrace"));
+        traced_start(workshop, &stripped, &start, &self.start)?;
+        traced_start(workshop, &stripped, &held_out, &self.held_out)?;
         let make = |name: &str, order: &str, options: &[String]| -> Result<(PathBuf, Value)> {
             let list = at(name);
             let mut command = workshop.coldstart(["order", "functions", &text(&start), "--symbols", &text(&before)]);
-            command.extend(words(["--json", "--order", order, "-o", &text(&list)]));
+            command.extend(words(["--json", "--object", "stripped", "--order", order, "-o", &text(&list)]));
             command.extend_from_slice(options);
             Ok((list, workshop.runner.json(&command, &[0])?))
         };
@@ -125,21 +141,41 @@ impl World<'_> {
             "--after",
             &text(&at("after")),
         ]));
-        check.extend(words(["--control", &text(&at("control")), "--", "{}"]));
+        check.extend(words(["--control", &text(&at("control")), "--"]));
         check.extend_from_slice(&self.start);
         let checked = workshop.runner.json(&check, &[0, 1])?;
         Ok(Measured { name: self.name.to_owned(), list: made, checked, bolt: None })
     }
+}
 
-    fn traced(&self, workshop: &Workshop, program: &Path, name: &str, arguments: &[String]) -> Result<PathBuf> {
-        let trace = self.directory.join(name);
-        let mut command = workshop.coldstart(["trace", "--layers", "functions", "--hide-output", "-o", &text(&trace)]);
-        command.extend(words(["--", &text(program)]));
-        command.extend_from_slice(arguments);
-        let said = workshop.runner.said(&command)?;
-        ensure!(said.status.success(), "`{}` ended with {}: {}", shown(&command), said.status, said.stderr.trim());
-        Ok(trace)
-    }
+/// Traces first calls of a build; `{}` in the command stands for it.
+fn traced_start(workshop: &Workshop, build: &Path, trace: &Path, start: &[String]) -> Result<()> {
+    let name = build.file_name().context("a build without a name")?.to_string_lossy();
+    let mut command = workshop.coldstart(["trace", "--functions-of", &name, "--hide-output", "-o", &text(trace), "--"]);
+    command.extend(start.iter().map(|word| word.replace("{}", &text(build))));
+    let said = workshop.runner.said(&command)?;
+    ensure!(said.status.success(), "`{}` ended with {}: {}", shown(&command), said.status, said.stderr.trim());
+    Ok(())
+}
+
+/// Runs a script of the shell in a directory.
+fn run_in(workshop: &Workshop, directory: &Path, script: &str) -> Result<()> {
+    let command = words(["env", "-C", &text(directory), "sh", "-ec", script]);
+    let said = workshop.runner.said(&command)?;
+    ensure!(said.status.success(), "`{}` ended with {}: {}", shown(&command), said.status, said.stderr.trim());
+    Ok(())
+}
+
+/// The script that GNU ld has built in, for a link of these objects.
+fn own_script(workshop: &Workshop, directory: &Path, objects: &[String]) -> Result<PathBuf> {
+    let own = directory.join("own.ld");
+    let mut ask = words(["gcc", "-fuse-ld=bfd", "-Wl,--verbose", "-o", &text(&directory.join("unused"))]);
+    ask.extend_from_slice(objects);
+    // Without objects the link fails, after the script was printed.
+    let said = workshop.runner.said(&ask)?;
+    ensure!(said.stdout.contains("SECTIONS"), "`{}` printed no script: {}", shown(&ask), said.stderr.trim());
+    fs::write(&own, said.stdout)?;
+    Ok(own)
 }
 
 /// An empty directory below that of the benchmark.
@@ -159,9 +195,6 @@ pub(super) fn figures(record: &Record) -> Result<Vec<Figure>> {
     for world in &worlds {
         figures.extend(world.figures()?);
     }
-    let times = Vec::<f64>::deserialize(record.part("list")?).context("`list` holds no times")?;
-    let what = format!("list from a start with {CALLS} calls");
-    figures.push(Figure::of_times(what, Unit::Milliseconds, Asked::AtMost(LIST_WITHIN), &times));
     Ok(figures)
 }
 
@@ -221,8 +254,7 @@ mod tests {
                 "predicted": [{"before": 100, "after": 40}, {"before": 80, "after": 60}]}})
         };
         record.add("worlds", json!([world(41, Some(40)), world(60, None)]));
-        record.add("list", json!([0.1, 0.2, 0.4]));
         let verdicts: Vec<_> = figures(&record).unwrap().iter().filter_map(Figure::is_met).collect();
-        assert_eq!(verdicts, [true, true, true, false, false, true]);
+        assert_eq!(verdicts, [true, true, true, false, false]);
     }
 }

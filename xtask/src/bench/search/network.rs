@@ -3,19 +3,18 @@
 //! Not obvious: the loader's failed probes are cheap once a directory's names are in memory. Cold, each
 //! directory that is looked into costs a read of its own, one after the other, and a network takes its time over each.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 use fs_err as fs;
 use serde_json::Value;
 
-use super::super::bed::{Bed, BedKind, with_image};
+use super::super::bed::{Bed, BedKind, image_of, with_image};
 use super::super::figure::Figure;
 use super::super::measurement::State;
 use super::super::pack_files::empty_directory;
 use super::super::record::Record;
-use super::super::runner::words;
-use super::super::workshop::{Workshop, text};
+use super::super::workshop::Workshop;
 use super::binding::Mode;
 use super::store::{PROGRAM, described, start};
 use super::variants::{Limits, figures_of_calls, figures_of_times, prepare};
@@ -24,8 +23,6 @@ use super::world::store::{Store, build};
 /// Expected when cold on a network: twice as fast.
 const LIMITS: Limits =
     Limits { name: "soname", total: None, failed: None, library_probes: Some(0.0), ratio: Some(0.5) };
-/// Beside the files' bytes, for the file system's own and what is bound on it.
-const ROOM: u64 = 256 << 20;
 
 pub(in crate::bench) fn measure(workshop: &Workshop, record: &mut Record) -> Result<()> {
     with_store(workshop, record, measure_on_bed)
@@ -41,7 +38,7 @@ pub(super) fn with_store(
     let root = workshop.bed_home().join("root");
     let staging = directory.join("image");
     let store = build(workshop, Path::new(PROGRAM), &staging.join("store"), &root.join("store"))?;
-    let image = image(workshop, &staging)?;
+    let image = image_of(workshop, &staging)?;
     with_image(workshop, BedKind::Net, &image, |bed| {
         record.bed = Some(bed.status.clone());
         work(workshop, record, &store, bed)
@@ -60,20 +57,6 @@ fn measure_on_bed(workshop: &Workshop, record: &mut Record, store: &Store, bed: 
     about.extend(variants.about());
     record.add("about", about.into());
     Ok(())
-}
-
-/// An ext4 image of what lies in `staging`, beside it. Its tables are initialised now: the kernel would do it later,
-/// beside what is measured.
-fn image(workshop: &Workshop, staging: &Path) -> Result<PathBuf> {
-    let image = staging.with_extension("ext4");
-    let mut bytes = ROOM;
-    for entry in walkdir::WalkDir::new(staging) {
-        bytes = bytes.saturating_add(entry?.metadata()?.len());
-    }
-    fs::File::create(&image)?.set_len(bytes)?;
-    let options = words(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-d"]);
-    workshop.runner.run(&[options, vec![text(staging), text(&image)]].concat())?;
-    Ok(image)
 }
 
 pub(in crate::bench) fn figures(record: &Record) -> Result<Vec<Figure>> {

@@ -18,6 +18,9 @@ pub(super) struct Details {
     /// The directory of links of a bound program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) links: Option<Stored>,
+    /// Names of the entries of a zip file, or of the files of an AppImage, in the order that they are put into.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) order: Vec<Stored>,
 }
 
 impl Details {

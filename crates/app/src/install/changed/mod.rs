@@ -1,4 +1,4 @@
-//! Files of a program that an installation replaces: made by `bind` and `pack`, put in place, made again after upgrades, restored.
+//! Files of a program that an installation replaces: made by `bind`, `pack` and `order`, put in place, made again after upgrades, restored.
 //!
 //! How a file is replaced, so that its package manager agrees, is in `coldstart_packages`; when, in `coldstart_install`. One file may
 //! serve several installations, for example a library of two programs: it is replaced for the first and restored for the last.
@@ -41,6 +41,7 @@ pub(super) fn planned(
             registry: Stored::from(directories.registry.as_path()),
             installation: Stored::from(installation.directory()),
             links: links.as_deref().map(Stored::from),
+            order: change.order.iter().map(|name| Stored::from(name.as_path())).collect(),
         };
         let edits: Vec<&str> = change.edits.iter().map(|edit| edit.name()).collect();
         ChangedFile {
@@ -61,8 +62,9 @@ pub(crate) fn change(file: &ChangedFile) -> Result<FileChange, AppError> {
     let edit = |name: &str| FixKind::ALL.into_iter().find(|kind| kind.changes_files() && kind.name() == name);
     let edits: Option<Vec<FixKind>> = file.edit.split('+').map(edit).collect();
     let path = file.path.path().to_owned();
+    let order = Details::of(file).map(|details| details.order).unwrap_or_default();
     match edits {
-        Some(edits) => Ok(FileChange { path, edits }),
+        Some(edits) => Ok(FileChange { path, edits, order: order.iter().map(|name| name.path().to_owned()).collect() }),
         None => Err(AppError::new(format!("cannot use the edit `{}` of `{}`", file.edit, printable(&path)))),
     }
 }

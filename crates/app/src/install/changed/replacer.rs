@@ -65,7 +65,7 @@ fn put_in_place(file: &ChangedFile) -> Result<(), AppError> {
             _ => return refresh(file, &details, replacement),
         }
     }
-    let made = make(path, path, &file.edit, details.links.as_ref().map(|links| links.path()))?;
+    let made = make(path, path, &file.edit, &details)?;
     let mut replacement = Replacement::plan(Path::new("/"), details.records.path(), path, &made.file)?;
     if replacement.is_diverted() {
         let ourselves = ourselves()?;
@@ -96,8 +96,7 @@ pub(super) fn ourselves() -> Result<PathBuf, AppError> {
 
 /// Makes the file again from the original as it is now.
 pub(super) fn refresh(file: &ChangedFile, details: &Details, mut replacement: Replacement) -> Result<(), AppError> {
-    let links = details.links.as_ref().map(|links| links.path());
-    let made = make(&replacement.kept(), file.path.path(), &file.edit, links)?;
+    let made = make(&replacement.kept(), file.path.path(), &file.edit, details)?;
     replacement.refresh(&made.file, &mut |_| {})?;
     Ok(())
 }

@@ -6,9 +6,11 @@
 //! Sources: the AppImage specification, type 2; the squashfs on-disk format 4.0 (`fs/squashfs/squashfs_fs.h`).
 
 use std::ops::Range;
+use std::path::Path;
 
 use anyhow::anyhow;
 use coldstart_elf::ElfFile;
+use coldstart_profile::printable;
 
 use crate::error::{AppError, HintExt};
 
@@ -92,6 +94,16 @@ impl AppImage {
             signatures: SIGNATURES.iter().filter_map(|name| filled(name)).collect(),
             checksum: filled(CHECKSUM),
         })
+    }
+
+    /// # Errors
+    /// If it is signed: the signature would be wrong after any change.
+    pub(super) fn check_unsigned(&self, path: &Path) -> Result<(), AppError> {
+        match self.signatures.is_empty() {
+            true => Ok(()),
+            false => Err(anyhow!("cannot put `{}` into order: it is signed", printable(path)))
+                .hint(|| "clear the signature with `--drop-signature`, and sign the new file"),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod file;
 mod tools;
 mod tree;
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, Permissions};
 use std::io::{BufWriter, Read, Write};
 use std::ops::Range;
@@ -36,6 +37,7 @@ use serde::Serialize;
 pub use self::diagnosis::{AppImageDiagnosis, BlockCost, DiagnosisOptions, diagnose_appimage};
 use self::file::{AppImage, Superblock};
 use super::files::merged;
+use super::ordered_copy::OrderBy;
 use super::used_pages::{RECORD, inputs_of};
 use crate::error::{AppError, HintExt};
 use crate::image::rooted::RootedFiles;
@@ -69,9 +71,9 @@ pub struct AppImageOptions {
     pub force: bool,
 }
 
-/// Whether these bytes are an AppImage of type 2 with a squashfs image.
-pub(crate) fn is_appimage(bytes: &[u8]) -> bool {
-    AppImage::read(bytes).is_ok()
+/// Whether an AppImage of type 2 with a squashfs image is signed; `None` if these bytes are none.
+pub(crate) fn appimage_signature(bytes: &[u8]) -> Option<bool> {
+    AppImage::read(bytes).ok().map(|image| !image.signatures.is_empty())
 }
 
 /// How an image is made, and what a start reads of it.
@@ -132,57 +134,22 @@ pub fn order_appimage(options: &AppImageOptions) -> Result<AppImageOutcome, AppE
     let file = open_regular(&options.file).with_context(cannot)?;
     let view = FileView::map(&file).with_context(cannot)?;
     let old = AppImage::read(view.bytes()).map_err(|error| error.within(cannot()))?;
-    if !old.signatures.is_empty() && !options.drop_signature {
-        return Err(anyhow!("cannot put `{}` into order: it is signed", printable(&options.file)))
-            .hint(|| "clear the signature with `--drop-signature`, and sign the new file");
+    if !options.drop_signature {
+        old.check_unsigned(&options.file)?;
     }
     let traces = options.traces.iter().map(|path| trace_with_pages(path)).collect::<Result<Vec<_>, _>>()?;
-
-    let room = tempfile::tempdir().context("cannot make a directory for the image's files")?;
-    let tree_before = room.path().join("before");
-    let name = tools::name_for_others(&file);
-    tools::extract(&name, old.image, &tree_before, &interrupt)?;
-    let listed = tools::list(&name, old.image, &interrupt)?;
-    let entries = tree::entries_of(&tree_before, &interrupt)?;
-    let mut notes = Vec::new();
-    let used = used_files(&options.file, options.trace_root.as_deref(), &traces, &entries, &mut notes)?;
-    let list = ListForm::Squashfs.make(&used);
-    if let Some(first) = list.unnamed.first() {
-        let count = plain(&counted_are(list.unnamed.len() as u64, "file"));
-        notes.push(format!("{count} in no order, because lists have no line breaks; the first: {}", printable(first)));
-    }
-    let order = room.path().join("order");
-    fs::write(&order, &list.bytes).context("cannot write the order of the files")?;
-
     let mut form = old.superblock.clone();
     form.compression = options.compression.unwrap_or(form.compression);
     form.block_size = options.block_size.unwrap_or(form.block_size);
-    let image = room.path().join("image");
-    let owners = owner_of_all(&listed)?;
-    let owner = owners.as_ref().map(|(user, group)| (user.as_str(), group.as_str()));
-    tools::make(&tree_before, &image, &order, &form, owner, &interrupt)?;
-
+    let used_of = |entries: &[Entry], notes: &mut Vec<String>| {
+        used_files(&options.file, options.trace_root.as_deref(), &traces, entries, notes)
+    };
     let is_new = !options.output.exists();
-    let cleared = old.signatures.iter().chain(&old.checksum).cloned().collect::<Vec<_>>();
     let staged = place.begin()?;
-    let runtime = view.bytes().get(..old.image).unwrap_or_default();
-    let bytes = write(&staged, runtime, &cleared, &image, &interrupt)
-        .map_err(|error| error.within(format!("cannot write `{}`", printable(place.path()))))?;
-    fs::remove_file(&image).context("cannot remove a temporary image")?;
-
-    let different =
-        || format!("the new file does not hold the same as `{}`, and was not kept", printable(&options.file));
-    let written = FileView::map(staged.file()).with_context(different)?;
-    let new = AppImage::read(written.bytes()).map_err(|error| error.within(different()))?;
-    let tree_after = room.path().join("after");
-    let name = tools::name_for_others(staged.file());
-    tools::extract(&name, new.image, &tree_after, &interrupt)?;
-    let digest = tree::digest(&tree_before, &entries, &listed)?;
-    let entries_after = tree::entries_of(&tree_after, &interrupt)?;
-    let listed_after = tools::list(&name, new.image, &interrupt)?;
-    if view.shrank() || written.shrank() || tree::digest(&tree_after, &entries_after, &listed_after)? != digest {
-        return Err(AppError::new(different()));
-    }
+    let room = std::env::temp_dir();
+    let original = Original { path: &options.file, file: &file, view: &view, image: &old, room: &room };
+    let Repacked { entries, used, superblock, bytes, digest, mut notes } =
+        original.repack(&used_of, &form, &staged, &interrupt)?;
     if is_new {
         let mode = file.metadata().with_context(cannot)?.permissions().mode() & 0o777;
         staged.file().set_permissions(Permissions::from_mode(mode)).with_context(cannot)?;
@@ -201,11 +168,11 @@ pub fn order_appimage(options: &AppImageOptions) -> Result<AppImageOutcome, AppE
         decompressed(&used, &entries, u64::from(form.block_size)),
         decompressed(&used, &entries, USUAL_BLOCK),
     ));
-    let shown_form = |image: &AppImage| SquashfsForm {
-        compression: image.superblock.compression,
-        block_size: image.superblock.block_size,
-        bytes: image.superblock.size,
-        decompressed: decompressed(&used, &entries, u64::from(image.superblock.block_size)),
+    let shown_form = |superblock: &Superblock| SquashfsForm {
+        compression: superblock.compression,
+        block_size: superblock.block_size,
+        bytes: superblock.size,
+        decompressed: decompressed(&used, &entries, u64::from(superblock.block_size)),
     };
     Ok(AppImageOutcome {
         shown: JsonPath::new(&options.output),
@@ -215,11 +182,137 @@ pub fn order_appimage(options: &AppImageOptions) -> Result<AppImageOutcome, AppE
         used: used.len() as u64,
         file_bytes: sizes().sum(),
         used_bytes: used.iter().flat_map(|file| &file.ranges).map(|(_, length)| *length).sum(),
-        before: shown_form(&old),
-        after: shown_form(&new),
+        before: shown_form(&old.superblock),
+        after: shown_form(&superblock),
         digest,
         notes,
     })
+}
+
+/// Writes an AppImage to `replacement`, where nothing is, with the files that a start used first, and the rest of its form as it was. Returns their
+/// names, in their order.
+///
+/// # Errors
+/// As [`order_appimage`]; a signed file is refused.
+pub(super) fn ordered_appimage(
+    path: &Path,
+    by: OrderBy<'_>,
+    replacement: &Path,
+    interrupt: &Interrupt,
+) -> Result<Vec<PathBuf>, AppError> {
+    let cannot = || format!("cannot put `{}` into order", printable(path));
+    let file = open_regular(path).with_context(cannot)?;
+    let view = FileView::map(&file).with_context(cannot)?;
+    let image = AppImage::read(view.bytes()).map_err(|error| error.within(cannot()))?;
+    image.check_unsigned(path)?;
+    let used_of = |entries: &[Entry], notes: &mut Vec<String>| match by {
+        OrderBy::Start(trace) => used_files(path, None, std::slice::from_ref(trace), entries, notes),
+        OrderBy::Names(names) => {
+            let known = names_of(entries);
+            let of_name = |name: &PathBuf| UsedFile { path: name.clone(), ranges: Vec::new() };
+            let used: Vec<UsedFile> =
+                names.iter().filter(|name| known.contains(Path::new("/").join(name).as_path())).map(of_name).collect();
+            match used.is_empty() {
+                true => Err(AppError::new(format!("`{}` has none of the files that a start used", printable(path)))),
+                false => Ok(used),
+            }
+        }
+    };
+    let place = OutputTarget::new(replacement, kinds::REPACKED, false)?;
+    let staged = place.begin()?;
+    // Beside the copy, where it is found and removed after a kill.
+    let room = replacement.parent().unwrap_or(Path::new("."));
+    let original = Original { path, file: &file, view: &view, image: &image, room };
+    let repacked = original.repack(&used_of, &image.superblock, &staged, interrupt)?;
+    place.finish(staged)?;
+    Ok(repacked.used.into_iter().map(|file| file.path).collect())
+}
+
+/// An AppImage that is read.
+struct Original<'a> {
+    path: &'a Path,
+    file: &'a File,
+    view: &'a FileView,
+    image: &'a AppImage,
+    /// The directory for the image's files while it is made anew.
+    room: &'a Path,
+}
+
+/// What was written.
+struct Repacked {
+    /// All that the image holds.
+    entries: Vec<Entry>,
+    used: Vec<UsedFile>,
+    /// That of the new image.
+    superblock: Superblock,
+    /// Bytes of the new file.
+    bytes: u64,
+    digest: String,
+    notes: Vec<String>,
+}
+
+/// From what an image holds to the files that come first; adds notes.
+type UsedOf<'a> = &'a dyn Fn(&[Entry], &mut Vec<String>) -> Result<Vec<UsedFile>, AppError>;
+
+impl Original<'_> {
+    /// Makes the image anew in this form, behind the same runtime without a signature and a checksum, and compares the files of both.
+    fn repack(
+        &self,
+        used_of: UsedOf<'_>,
+        form: &Superblock,
+        staged: &StagedFile,
+        interrupt: &Interrupt,
+    ) -> Result<Repacked, AppError> {
+        let mut notes = Vec::new();
+        let room = tempfile::tempdir_in(self.room).context("cannot make a directory for the image's files")?;
+        let tree_before = room.path().join("before");
+        let name = tools::name_for_others(self.file);
+        tools::extract(&name, self.image.image, &tree_before, interrupt)?;
+        let listed = tools::list(&name, self.image.image, interrupt)?;
+        let entries = tree::entries_of(&tree_before, interrupt)?;
+        let used = used_of(&entries, &mut notes)?;
+        let list = ListForm::Squashfs.make(&used);
+        if let Some(first) = list.unnamed.first() {
+            let count = plain(&counted_are(list.unnamed.len() as u64, "file"));
+            notes.push(format!(
+                "{count} in no order, because lists have no line breaks; the first: {}",
+                printable(first)
+            ));
+        }
+        let order = room.path().join("order");
+        fs::write(&order, &list.bytes).context("cannot write the order of the files")?;
+        let image = room.path().join("image");
+        let owners = owner_of_all(&listed)?;
+        let owner = owners.as_ref().map(|(user, group)| (user.as_str(), group.as_str()));
+        tools::make(&tree_before, &image, &order, form, owner, interrupt)?;
+
+        let cleared = self.image.signatures.iter().chain(&self.image.checksum).cloned().collect::<Vec<_>>();
+        let runtime = self.view.bytes().get(..self.image.image).unwrap_or_default();
+        let bytes = write(staged, runtime, &cleared, &image, interrupt)
+            .map_err(|error| error.within(format!("cannot put `{}` into order", printable(self.path))))?;
+        fs::remove_file(&image).context("cannot remove a temporary image")?;
+
+        let different =
+            || format!("the new file does not hold the same as `{}`, and was not kept", printable(self.path));
+        let written = FileView::map(staged.file()).with_context(different)?;
+        let new = AppImage::read(written.bytes()).map_err(|error| error.within(different()))?;
+        let tree_after = room.path().join("after");
+        let name = tools::name_for_others(staged.file());
+        tools::extract(&name, new.image, &tree_after, interrupt)?;
+        let digest = tree::digest(&tree_before, &entries, &listed)?;
+        let entries_after = tree::entries_of(&tree_after, interrupt)?;
+        let listed_after = tools::list(&name, new.image, interrupt)?;
+        let is_cut = self.view.shrank() || written.shrank();
+        if is_cut || tree::digest(&tree_after, &entries_after, &listed_after)? != digest {
+            return Err(AppError::new(different()));
+        }
+        Ok(Repacked { entries, used, superblock: new.superblock, bytes, digest, notes })
+    }
+}
+
+/// The names of an image, with a slash in front.
+fn names_of(entries: &[Entry]) -> HashSet<&Path> {
+    entries.iter().map(|entry| entry.path.as_path()).collect()
 }
 
 /// What would be cheaper to read than this form: of its blocks, and of those of mksquashfs' own size, the starts decompress so
@@ -248,7 +341,7 @@ fn used_files(
     entries: &[Entry],
     notes: &mut Vec<String>,
 ) -> Result<Vec<UsedFile>, AppError> {
-    let known: std::collections::HashSet<&Path> = entries.iter().map(|entry| entry.path.as_path()).collect();
+    let known = names_of(entries);
     let mut starts = Vec::new();
     for trace in traces {
         let root = trace_root.map(Path::to_owned).or_else(|| mounted_at(trace));
@@ -345,7 +438,7 @@ fn size_of(entry: &Entry) -> Option<u64> {
 
 /// Bytes of the blocks that hold what was used.
 fn decompressed(used: &[UsedFile], entries: &[Entry], block: u64) -> u64 {
-    let sizes: std::collections::HashMap<&Path, u64> =
+    let sizes: HashMap<&Path, u64> =
         entries.iter().filter_map(|entry| Some((entry.path.strip_prefix("/").ok()?, size_of(entry)?))).collect();
     let mut bytes = 0u64;
     for file in used {

@@ -10,6 +10,7 @@ use std::process::{Command, Output, Stdio};
 use anyhow::anyhow;
 use coldstart_host::process::ProcessFiles;
 use coldstart_launch::Interrupt;
+use coldstart_sys::ends_with_us::end_with_us;
 use rustix::process::geteuid;
 
 use super::file::Superblock;
@@ -87,7 +88,7 @@ fn run<'word>(
     let mut command = Command::new(program);
     // mksquashfs takes no time of its own beside that of the environment.
     command.args(words).env_remove("SOURCE_DATE_EPOCH").env("LC_ALL", "C").stdin(Stdio::null());
-    let output = match command.output() {
+    let output = match end_with_us(&mut command).output() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(anyhow!("`{program}` is not installed"))
                 .hint(|| "install squashfs-tools 4.5 or later (Debian: `apt install squashfs-tools`)");

@@ -7,6 +7,7 @@
 mod bound;
 mod closure;
 mod directory;
+mod ordered;
 mod packed;
 mod unchanged;
 
@@ -14,6 +15,7 @@ pub(crate) use bound::bound_from;
 pub use bound::{BoundCopy, bound_copy};
 pub use closure::{ProgramFiles, closure_of};
 pub use directory::{TrialDirectory, by_device, free_space};
+pub(crate) use ordered::{OrderedCopy, ordered_from};
 pub(crate) use packed::packed_from;
 pub use packed::{PackedCopies, PlannedPacking, WorthPacking, planned_packing, write_packed};
 pub use unchanged::unchanged_copies;

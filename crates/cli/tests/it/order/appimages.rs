@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::{Command, Stdio};
 
 use coldstart_testing::{compile, skip};
 use serde_json::Value;
 
 use super::archives::{Scene, records_reads};
+use crate::killed::{VARIABLE, eventually};
 use crate::text;
 
-/// A runtime that extracts the image, which begins where its own section headers end, and starts `AppRun`.
-const RUNTIME: &str = include_str!("appimage_runtime.c");
+/// A runtime: see there.
+const RUNTIME: &str = include_str!("../../../../../bench/programs/appimage_runtime.c");
 
 /// An `AppDir` with all that a squashfs image can hold. Its program reads three files of forty, the last one first.
 const APP_DIR: &str = r#"
@@ -36,7 +38,16 @@ os.utime('AppDir/usr/share', (1, 86400 * 365))
 
 /// Writes the `AppImage` `name` with this signature in its runtime, and its image made with these options.
 pub(super) fn make(scene: &Scene, name: &str, signature: &str, options: &[&str]) {
-    compile("cc", &scene.path("runtime"), RUNTIME, &["-O1", &format!("-DSIGNATURE=\"{signature}\"")]);
+    make_with(scene, name, &[&format!("-DSIGNATURE=\"{signature}\"")], options);
+}
+
+/// The same, unsigned, with a runtime that has squashfuse mount the image.
+pub(super) fn make_mounting(scene: &Scene, name: &str, options: &[&str]) {
+    make_with(scene, name, &["-DSIGNATURE=\"\"", "-DMOUNT"], options);
+}
+
+fn make_with(scene: &Scene, name: &str, definitions: &[&str], options: &[&str]) {
+    compile("cc", &scene.path("runtime"), RUNTIME, &[&["-O1"], definitions].concat());
     let words = ["AppDir", "image", "-noappend", "-no-progress", "-quiet"];
     scene.done("mksquashfs", &[&words, options].concat());
     let mut bytes = fs::read(scene.path("runtime")).unwrap();
@@ -183,4 +194,34 @@ fn signed_ones_are_refused_or_lose_the_signature_and_other_starts_do_not_count()
     fs::remove_file(scene.path("new")).unwrap();
     fs::write(scene.path("app"), &whole[..whole.len() - 8192]).unwrap();
     refused(&words, "cannot put `app` into order");
+}
+
+#[test]
+fn a_kill_ends_the_squashfs_tools_as_well() {
+    let Some(scene) = scene() else { return };
+    make(&scene, "app", "", &[]);
+    trace(&scene, "app");
+    // A tool that takes for ever.
+    fs::create_dir(scene.path("bin")).unwrap();
+    let tool = scene.path("bin/unsquashfs");
+    fs::write(&tool, "#!/bin/sh\nexec sleep 98765\n").unwrap();
+    fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", scene.path("bin").display(), std::env::var("PATH").unwrap());
+    let mark = format!("{}-appimage", std::process::id());
+    let mut coldstart = Command::new(env!("CARGO_BIN_EXE_coldstart"))
+        .args(["order", "appimage", "app", "-o", "new", "--trace", "t.coldtrace"])
+        .current_dir(scene.path(""))
+        .env("PATH", path)
+        .env("TMPDIR", scene.path(""))
+        .env(VARIABLE, &mark)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the tool", &mark, |now| now.iter().any(|line| line.starts_with("sleep")));
+    coldstart.kill().unwrap();
+    coldstart.wait().unwrap();
+    eventually("its end", &mark, <[String]>::is_empty);
+    assert!(!scene.path("new").exists());
 }

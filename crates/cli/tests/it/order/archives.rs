@@ -65,7 +65,7 @@ impl Scene {
     }
 
     /// The names of a zip file's entries in the order in which they lie.
-    fn physical(&self, archive: &str) -> Vec<String> {
+    pub(super) fn physical(&self, archive: &str) -> Vec<String> {
         let script = "import sys, zipfile\nfor i in sorted(zipfile.ZipFile(sys.argv[1]).infolist(), key=lambda i: i.header_offset): print(i.filename)";
         self.done("python3", &["-c", script, archive]).lines().map(str::to_owned).collect()
     }

@@ -64,6 +64,13 @@ fn gnu_ld_takes_names_of_sections_in_its_own_script() {
     scene.json(&[&words[..], &["fragment", "--map", "map"]].concat(), 0);
     let fragment = std::fs::read_to_string(scene.path("fragment")).unwrap();
     assert!(fragment.contains(".text : {\n  *(.text.") && fragment.contains("  *(.text.b_190)\n"), "{fragment}");
+    let version = succeed(scene.command("ld.bfd").arg("--version"));
+    if takes_fragments(&version) {
+        scene.link("by-fragment", &["-fuse-ld=bfd", "-Wl,--section-ordering-file=fragment"]);
+        assert_eq!(scene.functions("by-fragment")[..called().len()], called());
+    } else {
+        println!("the fragment is not linked with, because this is {}", version.lines().next().unwrap_or_default());
+    }
     scene.refused(&["order", "functions", "t", "--for", "ld", "-o", "x"], "names of sections");
     let words = ["order", "functions", "t", "--for", "ld", "-o", "x", "--map"];
     scene.refused(&[&words[..], &["own"]].concat(), "a linker script, not the map");
@@ -105,4 +112,11 @@ fn bolt_takes_the_list() {
     succeed(scene.command(bolt).args(options));
     assert_eq!(scene.functions("new")[..called().len()], called());
     succeed(&mut scene.command("./new"));
+}
+
+/// Whether GNU ld of this version has `--section-ordering-file`: 2.43 and later.
+fn takes_fragments(version: &str) -> bool {
+    let number = version.lines().next().and_then(|line| line.split_whitespace().next_back()).unwrap_or_default();
+    let mut parts = number.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (2, 43)
 }

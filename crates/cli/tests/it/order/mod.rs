@@ -2,6 +2,7 @@
 
 mod appimages;
 mod archives;
+mod as_fixes;
 mod build_systems;
 mod checked;
 mod compilers;
