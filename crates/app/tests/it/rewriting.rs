@@ -7,7 +7,7 @@ use coldstart_app::observer::Silent;
 use coldstart_app::rewriting::PlaceOptions;
 use coldstart_app::{bind, pack, restoring, status, unbind, unpack, verify};
 use coldstart_launch::{Interrupt, LaunchOptions};
-use coldstart_rewrite::{ChangedFile, Identity};
+use coldstart_rewrite::{ChangedFile, Identity, Passes};
 
 use super::scene::{Heard, Scene, bytes, json};
 
@@ -18,6 +18,8 @@ fn packing(targets: Vec<PathBuf>, place: PlaceOptions) -> pack::Options {
         place,
         dry_run: false,
         keep_original: None,
+        passes: Passes::default(),
+        closed_world: Vec::new(),
         libc_floor: Some("2.36".parse().unwrap()),
         sparse: false,
         drop_syment: false,

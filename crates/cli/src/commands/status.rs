@@ -66,6 +66,10 @@ fn text(path: &Path, status: &Status) -> String {
         Some(Identity::Intact) => "unchanged since coldstart wrote it".to_owned(),
     };
     text.push_str(&fact("file", &escaped(&state)));
+    if let Some(world) = &about.world {
+        let programs: Vec<String> = world.programs.iter().map(|program| format!("`{}`", escaped(program))).collect();
+        text.push_str(&fact("world", &format!("made for {} only", programs.join(", "))));
+    }
     let Some(binding) = &status.binding else {
         return text + &list("next", &escaped(&next.unwrap_or_default()));
     };

@@ -116,12 +116,7 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         0 => &[Pass::Relr.name()],
         _ => &[Pass::BindLocal.name(), Pass::Relr.name()],
     };
-    let world = options
-        .closed_world
-        .as_ref()
-        .filter(|closed| closed.not_interposed.is_some())
-        .map(|closed| &closed.world)
-        .filter(|_| parts.bound > 0);
+    let world = options.world().filter(|_| parts.bound > 0);
     let note = NoteText { edits, world, content: None };
     let (script, kept) = assembly.finish(note, rule(parts, options.undo))?;
     let summary = summary(parts, script.size(), kept);

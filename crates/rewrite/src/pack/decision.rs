@@ -43,6 +43,13 @@ impl Default for PackOptions {
     }
 }
 
+impl PackOptions {
+    /// The closed world for the note, if one of its programs loads the file.
+    pub(super) fn world(&self) -> Option<&World> {
+        self.closed_world.as_ref().filter(|closed| closed.not_interposed.is_some()).map(|closed| &closed.world)
+    }
+}
+
 /// What is known of all programs that will load a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClosedWorld {

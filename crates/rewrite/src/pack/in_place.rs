@@ -64,8 +64,7 @@ pub(super) fn plan(subject: &Subject<'_, '_>, bound: &Bound) -> Result<PackPlan,
         // A record's old symbol takes a few bytes, so this only leaves out what does not pack at all.
         true => WayBackRule::AtMost(ALWAYS.max(count.saturating_mul(UNDO_BYTES))),
     };
-    let world =
-        options.closed_world.as_ref().filter(|closed| closed.not_interposed.is_some()).map(|closed| &closed.world);
+    let world = options.world();
     let note = NoteText { edits: &[Pass::BindLocal.name()], world, content: None };
     let (script, way_back) = assembly.finish(note, rule)?;
     let record_bytes = relocations.tables().map(RelocationTable::size).sum();

@@ -64,7 +64,7 @@ pub(super) fn tables(summary: &PackSummary) -> String {
         "{} of relocation records become {} of RELR{rest}; {} packed",
         size(summary.record_bytes_before),
         size(summary.relr_bytes),
-        counted(summary.packed, "one"),
+        counted(summary.packed, "relative one"),
     );
     if summary.kept_relative > 0 {
         text.push_str(&format!(", {} not representable in RELR", number(summary.kept_relative)));
@@ -91,7 +91,7 @@ pub(super) fn room(summary: &PackSummary) -> String {
 pub(super) fn pass(report: &PassReport, summary: &PackSummary) -> String {
     match &report.outcome {
         PassOutcome::Done { relocations } => {
-            let place = if summary.relr_bytes > 0 { "RELR" } else { "relative, in their table" };
+            let place = if summary.relr_bytes > 0 { "relative" } else { "relative, in their table" };
             let own = summary.own_references.unwrap_or_default();
             let done = format!(
                 "{} of {} to its own definitions became {place}: no look-up by name",

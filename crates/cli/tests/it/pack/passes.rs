@@ -120,7 +120,8 @@ fn in_a_closed_world_only_what_nothing_takes_over_is_bound() {
         // Proven with and without the original, and undone byte for byte.
         assert!(done(directory.path(), &["verify", "libown.so"]).contains("to its own definitions"));
         done(directory.path(), &["verify", "libown.so", "--against", "old.so"]);
-        assert!(done(directory.path(), &["status", "libown.so"]).contains("packed (bind-local, relr)"));
+        let status = done(directory.path(), &["status", "libown.so"]);
+        assert!(status.contains("packed (bind-local, relr)") && status.contains("/main` only"), "{status}");
         done(directory.path(), &["unpack", "--in-place", "libown.so"]);
         assert!(bytes(&at("libown.so")) == before.2, "{kind:?}");
     }
