@@ -11,8 +11,9 @@
   (define name-table (make-hash-table 1021))
   (define states (make-vector (vector-length guards) #f))
   (define original primitive-load-path)
-  ;; For each of the two paths: a copy, the ranks of entries by their number, unknown entries with their ranks, and for each section the
-  ;; rank up to which nothing has changed.
+  ;; For each of the two paths: a copy, the ranks of entries by their number, unknown entries with their ranks, and for each section a
+  ;; pair: what has been checked of it and has changed, and what has not been checked yet. Both are lists of (rank entry guard), the latter
+  ;; in order.
   (define source-view (vector #f #f '() #f))
   (define compiled-view (vector #f #f '() #f))
 
@@ -32,8 +33,15 @@
             (vector-set! states number (if same 'fresh 'stale))
             same))))
 
+  ;; The same strings in the same order. A copy has the strings themselves, and they need not be compared by their letters, which takes
+  ;; ten times as long.
+  (define (same-strings? one other)
+    (if (and (pair? one) (pair? other))
+        (and (eq? (car one) (car other)) (same-strings? (cdr one) (cdr other)))
+        (eq? one other)))
+
   (define (view-of! view path)
-    (if (not (equal? (vector-ref view 0) path))
+    (if (not (and (vector-ref view 0) (same-strings? (vector-ref view 0) path)))
         (let ((ranks (make-vector (vector-length entries) #f)))
           (vector-set! view 0 (list-copy path))
           (vector-set! view 1 ranks)
@@ -53,6 +61,25 @@
           (loop (string-index name #\/ (+ at 1)) (cons (substring name 0 at) found))
           found)))
 
+  ;; What has changed of a section, at least up to a rank. Each guard is looked at once.
+  (define (changed-up-to! view section limit)
+    (let* ((ranks (vector-ref view 1))
+           (checked (or (hash-ref (vector-ref view 3) section)
+                        (let* ((ranked (map (lambda (guarded)
+                                              (list (vector-ref ranks (car guarded)) (car guarded) (cdr guarded)))
+                                            (hash-ref section-table section '())))
+                               (new (cons '() (sort (filter car ranked) (lambda (one other) (< (car one) (car other)))))))
+                          (hash-set! (vector-ref view 3) section new)
+                          new))))
+      (let loop ()
+        (let ((left (cdr checked)))
+          (if (and (pair? left) (<= (caar left) limit))
+              (begin
+                (if (not (fresh? (caddar left))) (set-car! checked (cons (car left) (car checked))))
+                (set-cdr! checked (cdr left))
+                (loop)))))
+      (car checked)))
+
   ;; The entries to search for a name that `having' have: in order, as many as can matter.
   (define (narrowed view path name having)
     (view-of! view path)
@@ -70,16 +97,9 @@
       (for-each (lambda (unknown) (if (<= (car unknown) limit) (doubt! (car unknown) (cdr unknown))))
                 (vector-ref view 2))
       (for-each (lambda (section)
-                  (if (< (hash-ref (vector-ref view 3) section -1) limit)
-                      (let ((unchanged #t))
-                        (for-each (lambda (guarded)
-                                    (let ((rank (rank-of (car guarded))))
-                                      (if (and rank (<= rank limit) (not (fresh? (cdr guarded))))
-                                          (begin
-                                            (set! unchanged #f)
-                                            (doubt! rank (vector-ref entries (car guarded)))))))
-                                  (hash-ref section-table section '()))
-                        (if unchanged (hash-set! (vector-ref view 3) section limit)))))
+                  (for-each (lambda (changed)
+                              (if (<= (car changed) limit) (doubt! (car changed) (vector-ref entries (cadr changed)))))
+                            (changed-up-to! view section limit)))
                 (sections-of name))
       (let ((before (map cdr (sort (filter (lambda (pair) (not (eqv? (car pair) best))) doubtful)
                                    (lambda (one other) (< (car one) (car other)))))))
