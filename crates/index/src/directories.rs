@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use coldstart_host::mounts::Mounts;
 
 use crate::guard::{Guard, is_absent};
-use crate::listing::Listing;
+use crate::listing::{Listing, Times};
 use crate::store::{store_item, tells_no_change};
 
 /// Longest wait for a directory or file that keeps changing.
@@ -34,7 +34,8 @@ pub struct Directories {
 
 impl Directories {
     /// Lists directories, which must be absolute. Waits until those that have just changed have settled; those that do not are unknown.
-    pub fn list<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
+    /// `times`: how exactly what is recorded will be compared.
+    pub fn list<'a>(paths: impl IntoIterator<Item = &'a Path>, times: Times) -> Self {
         let mounts = Mounts::here().unwrap_or_default();
         let mut directories = Self::default();
         let mut open: Vec<PathBuf> = paths.into_iter().map(Path::to_owned).collect();
@@ -45,7 +46,7 @@ impl Directories {
             let mut wait: Option<Duration> = None;
             let mut unsettled = Vec::new();
             for path in open {
-                match look(&path) {
+                match look(&path, times) {
                     Look::Settled(listing) => directories.add_listed(path, listing, &mounts),
                     Look::Absent => {
                         let number = directories.guard(Guard { path: path.clone(), identity: None });
@@ -134,9 +135,9 @@ enum Look {
     Unknown(String),
 }
 
-fn look(path: &Path) -> Look {
+fn look(path: &Path, times: Times) -> Look {
     match Listing::of(path) {
-        Ok(Some(listing)) => match listing.unsettled_for(SystemTime::now()) {
+        Ok(Some(listing)) => match listing.unsettled_for(times, SystemTime::now()) {
             None => Look::Settled(listing),
             Some(left) => Look::Unsettled(left),
         },
@@ -163,9 +164,9 @@ mod tests {
         fs::create_dir(&new).unwrap();
         fs::write(new.join("m.py"), "").unwrap();
         fs::write(&archive, "").unwrap();
-        let directories = Directories::list([new.as_path(), &archive, &absent, &new]);
+        let directories = Directories::list([new.as_path(), &archive, &absent, &new], Times::Nanoseconds);
         let (listing, guard) = directories.listing(&new).unwrap();
-        assert!(listing.unsettled_for(SystemTime::now()).is_none());
+        assert!(listing.unsettled_for(Times::Nanoseconds, SystemTime::now()).is_none());
         assert_eq!(directories.guards()[guard].identity, Some(listing.identity));
         assert!(matches!(directories.get(&absent), Some(Known::Absent(_))));
         assert_eq!(directories.unknown().collect::<Vec<_>>(), [(archive.as_path(), "it is not a directory")]);

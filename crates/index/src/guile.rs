@@ -7,6 +7,7 @@
 
 use std::path::PathBuf;
 
+use crate::listing::Times;
 use crate::log::Event;
 use crate::providers::Providers;
 use crate::searches::Searches;
@@ -50,7 +51,7 @@ impl GuileIndex {
             executable: searches.executable,
             version: String::from_utf8_lossy(&searches.tag).into_owned(),
             missing: searches.missing.len() as u64,
-            providers: Providers::new(&entries, &names, &variants),
+            providers: Providers::new(&entries, &names, &variants, Times::Seconds),
         })
     }
 

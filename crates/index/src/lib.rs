@@ -45,7 +45,7 @@ mod variables;
 pub use guard::{Change, Guard, changes, in_parallel};
 pub use identity::Identity;
 pub use language::{Language, Recognised};
-pub use listing::{Listing, Name, NameKind};
+pub use listing::{Listing, Name, NameKind, Times};
 pub use manifest::{LanguageIndex, MANIFEST, Manifest, ManifestError, SourceFile};
 pub use place::{CURRENT, IndexPlace, PlaceError};
 pub use start::{OpenIndex, StartError, prepare, variables_of};

@@ -9,8 +9,21 @@ use std::time::{Duration, SystemTime};
 
 use crate::identity::Identity;
 
-/// A directory that changed less than this ago may change again without another time: some file systems count in seconds, FAT in two.
+/// A directory that changed less than this ago may change again without another time: some file systems count in seconds, FAT in two, and
+/// the clock of a server may count in anything.
 pub(crate) const SETTLED: Duration = Duration::from_secs(2);
+/// The same for local file systems with times in nanoseconds. The kernel takes these from its clock of ticks, of which there are at least
+/// 100 in a second.
+const SETTLED_BY_TICKS: Duration = Duration::from_millis(100);
+
+/// How exactly an interpreter compares times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// One of them in whole seconds.
+    Seconds,
+    /// Both in nanoseconds.
+    Nanoseconds,
+}
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,16 +99,24 @@ impl Listing {
     }
 
     /// How long to wait until it counts as settled at `now`; `None` if it does.
-    pub fn unsettled_for(&self, now: SystemTime) -> Option<Duration> {
-        unsettled_for(&self.identity, now)
+    pub fn unsettled_for(&self, times: Times, now: SystemTime) -> Option<Duration> {
+        unsettled_for(&self.identity, times, now)
     }
 }
 
 /// How long to wait until an identity tells every change; `None` if it does.
-pub(crate) fn unsettled_for(identity: &Identity, now: SystemTime) -> Option<Duration> {
+pub(crate) fn unsettled_for(identity: &Identity, times: Times, now: SystemTime) -> Option<Duration> {
     let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let settled = Duration::from_nanos(u64::try_from(identity.latest()).unwrap_or(0)).saturating_add(SETTLED);
+    let settled = Duration::from_nanos(u64::try_from(identity.latest()).unwrap_or(0));
+    let settled = settled.saturating_add(settling(identity, times));
     settled.checked_sub(now).filter(|left| !left.is_zero())
+}
+
+/// How long after a change the next one has another time.
+fn settling(identity: &Identity, times: Times) -> Duration {
+    // A device of its own: a local disk. Below a millisecond only ticks make a difference.
+    let counts_ticks = identity.device.is_some() && identity.changed % 1_000_000 != 0;
+    if counts_ticks && times == Times::Nanoseconds { SETTLED_BY_TICKS } else { SETTLED }
 }
 
 #[cfg(test)]
@@ -127,12 +148,21 @@ mod tests {
 
     #[test]
     fn what_has_just_changed_is_not_settled() {
-        let directory = tempfile::tempdir().unwrap();
-        let listing = Listing::of(directory.path()).unwrap().unwrap();
-        let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(listing.identity.latest().cast_unsigned());
-        assert_eq!(listing.unsettled_for(changed + Duration::from_millis(500)), Some(Duration::from_millis(1500)));
-        assert_eq!(listing.unsettled_for(changed + SETTLED), None);
+        let seconds = 1_000_000_000_i64;
+        let on = |device, changed| Identity { device, inode: 1, modified: 0, changed };
+        let left = |identity: &Identity, times, later: i64| {
+            let now = SystemTime::UNIX_EPOCH + Duration::from_nanos((identity.changed + later).cast_unsigned());
+            unsettled_for(identity, times, now).map(|left| left.as_millis())
+        };
+        let local = on(Some(1), 1000 * seconds + 123_456_789);
+        assert_eq!(left(&local, Times::Seconds, seconds / 2), Some(1500));
+        assert_eq!(left(&local, Times::Seconds, 2 * seconds), None);
+        assert_eq!(left(&local, Times::Nanoseconds, seconds / 20), Some(50));
+        assert_eq!(left(&local, Times::Nanoseconds, seconds / 10), None);
+        // In FAT, and on a server.
+        assert_eq!(left(&on(Some(1), 1000 * seconds + 120_000_000), Times::Nanoseconds, seconds), Some(1000));
+        assert_eq!(left(&on(None, 1000 * seconds + 123_456_789), Times::Nanoseconds, seconds), Some(1000));
         // A server's clock may be ahead of ours.
-        assert_eq!(listing.unsettled_for(changed - Duration::from_secs(5)), Some(Duration::from_secs(7)));
+        assert_eq!(left(&local, Times::Seconds, -5 * seconds), Some(7000));
     }
 }

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use crate::listing::Times;
 use crate::log::Event;
 use crate::providers::Providers;
 use crate::searches::Searches;
@@ -43,7 +44,7 @@ impl PerlIndex {
         let version = events.iter().find(|event| event.kind == b'P').map(|event| event.field(2)).unwrap_or_default();
         Some(Self {
             version: String::from_utf8_lossy(version).trim_start_matches('v').to_owned(),
-            providers: Providers::new(&searches.entries, &searches.found, &variants),
+            providers: Providers::new(&searches.entries, &searches.found, &variants, Times::Seconds),
             executable: searches.executable,
             missing: searches.missing.len() as u64,
             tag: searches.tag,

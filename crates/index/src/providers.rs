@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::directories::{Directories, Known};
 use crate::guard::Guard;
+use crate::listing::Times;
 use crate::log::escaped;
 
 /// An entry's number, and a guard's.
@@ -47,10 +48,16 @@ fn split(name: &[u8]) -> (&[u8], &[u8]) {
 }
 
 impl Providers {
-    /// Finds who has what. `variants` tells the names of files by which a name may be found.
+    /// Finds who has what. `variants` tells the names of files by which a name may be found;
+    /// `times`, how exactly the hook will compare times.
     ///
     /// Entries that are not absolute are left out. Waits for directories that have just changed.
-    pub fn new(entries: &[Vec<u8>], names: &BTreeSet<Vec<u8>>, variants: &dyn Fn(&[u8]) -> Vec<Vec<u8>>) -> Self {
+    pub fn new(
+        entries: &[Vec<u8>],
+        names: &BTreeSet<Vec<u8>>,
+        variants: &dyn Fn(&[u8]) -> Vec<Vec<u8>>,
+        times: Times,
+    ) -> Self {
         let mut providers = Self::default();
         let absolute = |entry: &&Vec<u8>| entry.starts_with(b"/") && entry.len() > 1;
         let candidates: Vec<Vec<u8>> = entries.iter().filter(absolute).cloned().collect();
@@ -68,7 +75,7 @@ impl Providers {
                 }
             }
         }
-        let tops = Directories::list(candidates.iter().map(|entry| Path::new(OsStr::from_bytes(entry))));
+        let tops = Directories::list(candidates.iter().map(|entry| Path::new(OsStr::from_bytes(entry))), times);
         let mut known: BTreeMap<PathBuf, Known> = BTreeMap::new();
         providers.take(tops, &mut known);
         for entry in candidates {
@@ -96,7 +103,7 @@ impl Providers {
                     }
                 }
             }
-            let found = Directories::list(to_list.iter().map(PathBuf::as_path));
+            let found = Directories::list(to_list.iter().map(PathBuf::as_path), times);
             providers.take(found, &mut known);
         }
         let mut all: Vec<&[u8]> = vec![b""];
@@ -251,7 +258,7 @@ mod tests {
         let names =
             ["x.pm", "Foo/Own.pm", "Foo/Bar/Leaf.pm", "none.pm", "../x.pm"].map(|name| name.as_bytes().to_vec());
         let variants = |name: &[u8]| vec![name.to_vec(), [name, b"c"].concat()];
-        let providers = Providers::new(&entries, &names.into(), &variants);
+        let providers = Providers::new(&entries, &names.into(), &variants, Times::Nanoseconds);
         assert_eq!(providers.entries, [bytes("a"), bytes("b"), bytes("c"), bytes("absent")]);
         assert_eq!(providers.unknown.len(), 1);
         let having = |name: &str| providers.names.get(name.as_bytes()).cloned().unwrap_or_default();

@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::listing::Times;
 use crate::log::{Event, escaped};
 use crate::manifest::SourceFile;
 use crate::providers::Providers;
@@ -68,7 +69,7 @@ impl RubyIndex {
         let paths = code.map(|event| Path::new(OsStr::from_bytes(event.field(0)))).filter(|path| is_real(path));
         Some(Self {
             version: String::from_utf8_lossy(first.field(2)).into_owned(),
-            providers: Providers::new(&searches.entries, &names, &|name| vec![name.to_vec()]),
+            providers: Providers::new(&searches.entries, &names, &|name| vec![name.to_vec()], Times::Nanoseconds),
             sources: settled_sources(paths),
             executable: searches.executable,
             missing: searches.missing.len() as u64,

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use crate::directories::PATIENCE;
 use crate::identity::Identity;
-use crate::listing::unsettled_for;
+use crate::listing::{Times, unsettled_for};
 use crate::manifest::SourceFile;
 
 impl SourceFile {
@@ -27,11 +27,12 @@ impl SourceFile {
 pub(crate) fn settled_sources<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<SourceFile> {
     let paths: BTreeSet<&Path> = paths.into_iter().collect();
     let now = SystemTime::now();
-    let wait = paths.iter().filter_map(|path| unsettled_for(&SourceFile::of(path)?.identity, now)).max();
+    let wait =
+        paths.iter().filter_map(|path| unsettled_for(&SourceFile::of(path)?.identity, Times::Nanoseconds, now)).max();
     if let Some(wait) = wait {
         std::thread::sleep(wait.min(PATIENCE));
     }
     let now = SystemTime::now();
     let sources = paths.iter().filter_map(|path| SourceFile::of(path));
-    sources.filter(|source| unsettled_for(&source.identity, now).is_none()).collect()
+    sources.filter(|source| unsettled_for(&source.identity, Times::Nanoseconds, now).is_none()).collect()
 }

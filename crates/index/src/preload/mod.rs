@@ -21,6 +21,7 @@ use coldstart_host::mounts::Mounts;
 use crate::directories::Directories;
 use crate::guard::Guard;
 use crate::identity::Identity;
+use crate::listing::Times;
 use crate::log::Event;
 
 pub use library::{LibraryError, empty_library, is_supported, other_library};
@@ -133,7 +134,7 @@ impl PreloadIndex {
                 }
             }
         }
-        let directories = Directories::list(telling);
+        let directories = Directories::list(telling, Times::Nanoseconds);
         unknown.extend(directories.unknown().map(|(path, reason)| (path.to_owned(), reason.to_owned())));
         let mut absences = BTreeMap::new();
         for (name, directory, component) in &missing {

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use crate::directories::{Directories, Known};
 use crate::identity::Identity;
+use crate::listing::Times;
 use crate::log::{Event, escaped};
 use crate::manifest::SourceFile;
 use crate::sources::settled_sources;
@@ -78,7 +79,7 @@ impl PythonIndex {
     pub fn new(events: &[Event]) -> Option<Self> {
         let recording = Recording::of(events)?;
         let listed = recording.directories();
-        let directories = Directories::list(listed.iter().map(|path| as_path(path)));
+        let directories = Directories::list(listed.iter().map(|path| as_path(path)), Times::Nanoseconds);
         let mut index = Self { answers: BTreeMap::new(), sources: Vec::new(), directories, recording };
         index.find_answers();
         index.find_sources();
