@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use coldstart_elf::FileKind;
+use coldstart_host::rights::AskedRights;
 use coldstart_host::script_line::{DEEPEST, LENGTH, ScriptLine};
 use coldstart_index::{Language, Recognised};
 use coldstart_launch::CommandLine;
@@ -33,6 +34,19 @@ pub(super) fn started(file: &Path) -> Option<PathBuf> {
         }
     }
     None
+}
+
+/// An interpreter that a start used and that the kernel gives other rights than its caller's. Node takes none of its caller's options then,
+/// and Perl no `PERL5OPT`.
+pub(super) fn with_own_rights(opened: &BTreeSet<PathBuf>) -> Option<PathBuf> {
+    let is_interpreter = |path: &PathBuf| matches!(Recognised::of(path), Some(Recognised::Indexable(_)));
+    let mut started = opened.iter().filter_map(|path| started(path)).filter(is_interpreter);
+    started.find(|path| gets_rights(path))
+}
+
+/// Whether a program gets rights by its file: set-user-ID, set-group-ID or capabilities.
+pub(super) fn gets_rights(program: &Path) -> bool {
+    AskedRights::of(program).is_ok_and(AskedRights::any)
 }
 
 /// The languages that a start used and that can have an index.

@@ -115,6 +115,8 @@ struct Maker<'a> {
     place: &'a IndexPlace,
     languages: Vec<Language>,
     variables: Vec<Variable>,
+    /// Files that a plain start opened.
+    opened: BTreeSet<PathBuf>,
 }
 
 /// Makes an index, and keeps it if the program is the same with it.
@@ -155,7 +157,8 @@ fn make_at(
         true => vec![Language::Any],
         false => interpreter::languages(command, &first.opened)?,
     };
-    let mut maker = Maker { command, options: launch.clone(), place: &place, languages, variables: Vec::new() };
+    let opened = first.opened.clone();
+    let mut maker = Maker { command, options: launch.clone(), place: &place, languages, variables: Vec::new(), opened };
     for language in maker.languages.clone() {
         prepare(&place, language)?;
         maker.variables.extend(variables_of(place.directory(), language)?);
@@ -269,6 +272,15 @@ impl Maker<'_> {
         }
         if parts.is_empty() && self.languages.contains(&Language::Any) {
             return Err(preload::nothing_absent(self.command));
+        }
+        if parts.is_empty()
+            && let Some(interpreter) = interpreter::with_own_rights(&self.opened)
+        {
+            let interpreter = printable(&interpreter);
+            return Err(anyhow!(
+                "`{interpreter}` gets rights that its caller has not (set-user-ID, set-group-ID or capabilities of its file), and takes no settings of its caller's"
+            ))
+            .hint(|| "give these rights otherwise, for example by `AmbientCapabilities=` of a systemd unit, and start a copy of the interpreter without them; or see `coldstart prefetch`");
         }
         if parts.is_empty() {
             return Err(anyhow!("the interpreter of `{}` does not take an index", self.command)).hint(|| SUPPORTED);

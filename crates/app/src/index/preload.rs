@@ -1,7 +1,7 @@
 //! The part of an index for any program: a preloaded library that knows absent names.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
@@ -12,13 +12,10 @@ use coldstart_index::{IndexPlace, Language, LanguageIndex};
 use coldstart_launch::{CommandLine, find_program};
 use coldstart_profile::printable;
 
-use super::interpreter::started;
+use super::interpreter::{gets_rights, started};
 use super::note_unknown;
 use crate::error::{AppError, HintExt};
 use crate::reading;
-
-/// Bits of a mode that give a program other rights than its caller's.
-const OTHER_RIGHTS: u32 = 0o6000;
 
 /// Writes what a recorded start needs.
 pub(super) fn prepare(place: &IndexPlace) -> Result<(), AppError> {
@@ -97,8 +94,10 @@ fn obstacle(command: &CommandLine) -> Option<&'static str> {
     // Starting a program that cannot be found or read gives a better error.
     let path = std::env::var_os("PATH");
     let program = started(&find_program(&command.program, path.as_deref(), None).ok()?)?;
-    if fs::metadata(&program).ok()?.permissions().mode() & OTHER_RIGHTS != 0 {
-        return Some("it gets rights that its caller has not (set-user-ID), so it loads no library of its caller's");
+    if gets_rights(&program) {
+        return Some(
+            "it gets rights that its caller has not (set-user-ID, set-group-ID or capabilities of its file), so it loads no library of its caller's",
+        );
     }
     let file = reading::map(&program).ok()?;
     match ElfFile::parse(file.bytes()).ok()?.interpreter() {

@@ -1,7 +1,10 @@
 //! Programs for Node: with the index they load the same files, print the same and end the same, also after changes.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use coldstart_testing::{as_unprivileged, copy_program, is_root};
+use rustix::fs::{XattrFlags, setxattr};
 
 use super::scene::Scene;
 use crate::text;
@@ -155,9 +158,13 @@ fn a_program_for_node_that_installs_packages_while_it_runs() {
         console.log(look());\nfs.unlinkSync(__dirname + '/b/fresh.js');\n\
         fs.renameSync(__dirname + '/c/only-c.js', __dirname + '/c/away.js');\n\
         delete require.cache[require.resolve('only-c')];\ntry { require('only-c') } catch (error) { console.log(error.code) }\n\
-        console.log(Object.keys(require('module')._pathCache).filter((key) => key.startsWith('only')));\n\
+        console.log(Object.keys(require('module')._pathCache).map((key) => key.split('\\0')[0]).filter((key) => key[0] !== '/').sort());\n\
+        fs.writeFileSync(__dirname + '/a/both.js', 'module.exports = 1');\nfor (let time = 0; time < 2; time++) {\n\
+        \x20 console.log(require.resolve('both'), look());\n  require('module')._pathCache = Object.create(null); }\n\
+        fs.unlinkSync(__dirname + '/a/both.js');\n\
         fs.renameSync(__dirname + '/c/away.js', __dirname + '/c/only-c.js');\n";
-    scene.file("install.js", app);
+    let app = app.replace("const look", "require.resolve('both');\nconst look");
+    scene.file("install.js", &app);
     scene.make(&[NODE, "install.js"]);
     assert!(scene.same(&[NODE, "install.js"]).contains("b/fresh.js"));
 }
@@ -243,4 +250,32 @@ fn settings_for_node_and_a_place_whose_name_must_be_quoted() {
     // Once the index is gone, the settings do nothing.
     fs::remove_dir_all(scene.path("in\"dex")).unwrap();
     assert_eq!(run(&format!("{settings}\n{NODE} app.js")), run(&format!("{NODE} app.js")));
+}
+
+/// `CAP_NET_BIND_SERVICE` permitted and effective, as `security.capability` says it (`struct vfs_cap_data`, version 2).
+const CAPABILITY: [u8; 20] = [1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+#[test]
+fn a_node_with_rights_of_its_own_is_refused_with_the_reason() {
+    if !is_root() {
+        return;
+    }
+    // Where others than root may enter.
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    copy_program(NODE, root.join("node"));
+    copy_program(env!("CARGO_BIN_EXE_coldstart"), root.join("coldstart"));
+    fs::create_dir(root.join("a")).unwrap();
+    fs::write(root.join("a/one.js"), "").unwrap();
+    fs::write(root.join("app.js"), "require('one');\n").unwrap();
+    if let Err(error) = setxattr(root.join("node"), "security.capability", &CAPABILITY, XattrFlags::empty()) {
+        return coldstart_testing::skip(&format!("no file capabilities here: {error}"));
+    }
+    let mut command = as_unprivileged(root.join("coldstart"));
+    command.args(["index", "make", "-o", "index", "--", "./node", "app.js"]).current_dir(&root);
+    let output = command.env("NODE_PATH", root.join("a")).env("HOME", &root).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("node` gets rights that its caller has not") && said.contains("hint: "), "{said}");
 }
