@@ -290,6 +290,23 @@ def install_pack(external, files, identity, shim, others):
     loader_class.get_code = get_code
 
 
+def executable():
+    """The interpreter's file. Python looks for one of its name in PATH if it was started by a name alone, and may find another: a script
+    that selects a version. Where Python is part of another program, that one is no interpreter."""
+    named = sys.executable or ''
+    try:
+        own = posix.readlink('/proc/self/exe')
+    except OSError:
+        return named
+    if not own.rpartition('/')[2].startswith('python'):
+        return named
+    try:
+        one, other = posix.stat(own), posix.stat(named)
+    except OSError:
+        return own
+    return named if (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino) else own
+
+
 def recorder_of(log, external):
     process = posix.getpid
 
@@ -309,7 +326,7 @@ def recorder_of(log, external):
             posix.close(descriptor)
 
     # Children record, too, but the program does not see the variable.
-    write('P', sys.executable or '', str(sys.flags.optimize), *tag_of(external))
+    write('P', executable(), str(sys.flags.optimize), *tag_of(external))
     return write
 
 
