@@ -61,7 +61,8 @@ fn the_entry_point_of_an_image_replays_the_plan_of_the_image() {
     let data = root.join("srv/data");
     fs::create_dir(root.join("srv")).unwrap();
     write_pages(&data, PAGES);
-    let image = InImage { launcher: "/usr/local/bin/coldstart-run".to_owned(), plan: "/app.prefetch".to_owned() };
+    let plan = Some("/app.prefetch".to_owned());
+    let image = InImage { launcher: "/usr/local/bin/coldstart-run".to_owned(), plan, index: None };
     fs::write(root.join("app.prefetch"), plan_of(&data, Path::new("/srv/data"))).unwrap();
     let start = |config: &str| succeed(Command::new("chroot").arg(&root).args(words(config)));
 

@@ -7,28 +7,41 @@ use serde_json::{Map, Value};
 
 use crate::error::InstallError;
 
-/// The paths of the launcher and the plan, as they are inside the image.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The paths of the launcher and of what it starts with, as they are inside a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InImage {
     /// The launcher: `/usr/local/bin/coldstart-run`.
     pub launcher: String,
     /// The plan: `/usr/local/share/coldstart/app.prefetch`.
-    pub plan: String,
+    pub plan: Option<String>,
+    /// The index of modules: `/var/lib/coldstart/app.index`. It must be made on the machine that has the image, in a volume: other machines give
+    /// the image's directories other inodes and times, by which an index is not used.
+    pub index: Option<String>,
 }
 
-/// An image's configuration with the launcher in front of its entry point. Doing it again changes nothing more; another plan
+impl InImage {
+    /// What stands in front of the program.
+    fn words(&self) -> Vec<String> {
+        let index = self.index.iter().flat_map(|index| ["--index".to_owned(), index.clone()]);
+        let start = index.chain(self.plan.clone()).chain(["--".to_owned()]);
+        std::iter::once(self.launcher.clone()).chain(start).collect()
+    }
+}
+
+/// An image's configuration with the launcher in front of its entry point. Doing it again changes nothing more; another plan or index
 /// replaces the earlier one.
 ///
 /// # Errors
-/// If it is not an image configuration, or starts nothing.
+/// If it is not an image configuration, or starts nothing, or there is neither a plan nor an index.
 pub fn with_launcher(config: &str, image: &InImage) -> Result<String, InstallError> {
     edit(config, &image.launcher, |entry, command| {
+        if image.plan.is_none() && image.index.is_none() {
+            return Err("the launcher needs a plan or an index");
+        }
         if entry.is_empty() && command.is_empty() {
             return Err("it has neither an entry point nor a command");
         }
-        let mut words = vec![image.launcher.clone(), image.plan.clone(), "--".to_owned()];
-        words.extend(entry);
-        Ok(words)
+        Ok(image.words().into_iter().chain(entry).collect())
     })
 }
 
@@ -38,6 +51,17 @@ pub fn with_launcher(config: &str, image: &InImage) -> Result<String, InstallErr
 /// If it is not an image configuration.
 pub fn without_launcher(config: &str, image: &InImage) -> Result<String, InstallError> {
     edit(config, &image.launcher, |entry, _| Ok(entry))
+}
+
+/// How many words of an entry point are the launcher's.
+fn own_words(entry: &[String], launcher: &str) -> usize {
+    let words: Vec<&str> = entry.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [first, "--index", _, "--", ..] if *first == launcher => 4,
+        [first, "--index", _, _, "--", ..] if *first == launcher => 5,
+        [first, _, "--", ..] if *first == launcher => 3,
+        _ => 0,
+    }
 }
 
 /// Gives the configuration an entry point made of the one it has, without our launcher, and its command.
@@ -69,12 +93,7 @@ fn edit(
         Some(_) => Err(refused(format!("`{name}` is not a list of words"))),
     };
     let (mut entry, command) = (words("Entrypoint")?, words("Cmd")?);
-    if let [first, _, separator, ..] = entry.as_slice()
-        && first == launcher
-        && separator == "--"
-    {
-        entry.drain(..3);
-    }
+    entry.drain(..own_words(&entry, launcher));
     let entry = entry_point(entry, &command).map_err(|reason| refused(reason.to_owned()))?;
     let entry = if entry.is_empty() { Value::Null } else { Value::from(entry) };
     inner.insert("Entrypoint".to_owned(), entry);
@@ -88,7 +107,7 @@ mod tests {
     use super::*;
 
     fn image(plan: &str) -> InImage {
-        InImage { launcher: "/bin/run".to_owned(), plan: plan.to_owned() }
+        InImage { launcher: "/bin/run".to_owned(), plan: Some(plan.to_owned()), index: None }
     }
 
     fn entry(config: &str, plan: &str) -> Value {
@@ -103,6 +122,17 @@ mod tests {
         let once = with_launcher(config, &image("/p")).unwrap();
         assert_eq!(with_launcher(&once, &image("/p")).unwrap(), once);
         assert_eq!(entry(&once, "/q"), serde_json::json!(["/bin/run", "/q", "--", "/app", "-x"]));
+        let both = InImage { index: Some("/i".to_owned()), ..image("/p") };
+        let alone = InImage { plan: None, ..both.clone() };
+        let mut config_now = once.clone();
+        for (image, words) in
+            [(&both, &["/bin/run", "--index", "/i", "/p", "--"][..]), (&alone, &["/bin/run", "--index", "/i", "--"])]
+        {
+            config_now = with_launcher(&config_now, image).unwrap();
+            let entry = serde_json::from_str::<Value>(&config_now).unwrap()["config"]["Entrypoint"].clone();
+            assert_eq!(entry, serde_json::json!([words, &["/app", "-x"]].concat()));
+        }
+        assert_eq!(with_launcher(&config_now, &image("/p")).unwrap(), once);
         let back: Value = serde_json::from_str(&without_launcher(&once, &image("/p")).unwrap()).unwrap();
         assert_eq!(back, serde_json::from_str::<Value>(config).unwrap());
     }
@@ -124,5 +154,9 @@ mod tests {
             let error = with_launcher(config, &image("/p")).unwrap_err();
             assert!(error.hint().is_some(), "{config}: {error}");
         }
+        let nothing = InImage { launcher: "/bin/run".to_owned(), ..InImage::default() };
+        assert!(
+            with_launcher(r#"{"Cmd":["a"]}"#, &nothing).unwrap_err().to_string().contains("needs a plan or an index")
+        );
     }
 }

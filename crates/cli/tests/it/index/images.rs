@@ -105,3 +105,35 @@ fn a_read_only_mount_that_becomes_writable() {
     assert!(scene.same(&[PYTHON, "app.py"]).starts_with("a "));
     assert_eq!(scene.check().0, Some(1));
 }
+
+/// A container: a layer of its own over that of the image.
+fn container(scene: &Scene, name: &str) -> Option<Mount> {
+    for directory in ["", "/own", "/work"] {
+        fs::create_dir(scene.path(&format!("{name}{directory}"))).unwrap();
+    }
+    let [lower, upper, work] = ["one", &format!("{name}/own"), &format!("{name}/work")].map(|name| scene.text_of(name));
+    let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+    let mount = Mount::new(&scene.path("image"), &["-t", "overlay", "-o", &options, "none"]);
+    mount.inspect_err(|error| skip(&format!("needs overlayfs: {error}"))).ok()
+}
+
+#[test]
+fn another_container_of_the_same_image() {
+    if !is_root() {
+        return;
+    }
+    let mut scene = scene();
+    // What Python writes beside its modules is in the container's layer, not in the image.
+    scene.variables.push(("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()));
+    let Some(first) = container(&scene, "first") else { return };
+    scene.made_and_same(&[PYTHON, "app.py"]);
+    drop(first);
+    let Some(second) = container(&scene, "second") else { return };
+    assert_eq!(scene.check().0, Some(0));
+    scene.same(&[PYTHON, "app.py"]);
+    // A module in the container's own layer.
+    scene.file("image/a/both.py", "where = 'a'\n");
+    assert!(scene.same(&[PYTHON, "app.py"]).starts_with("a "));
+    assert_eq!(scene.check().0, Some(1));
+    drop(second);
+}
