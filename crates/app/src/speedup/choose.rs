@@ -70,6 +70,19 @@ fn paying(alone: &[Tried], kinds: &[FixKind]) -> Vec<usize> {
     fixes
 }
 
+/// Fixes that can be in use together, in ascending order: of those that exclude one another, the first one in `order`.
+pub(super) fn all_that_agree(order: &[usize], kinds: &[FixKind]) -> Vec<usize> {
+    let mut set: Vec<usize> = Vec::new();
+    for &fix in order {
+        let Some(kind) = kinds.get(fix) else { continue };
+        if !set.iter().filter_map(|&other| kinds.get(other)).any(|other| kind.excludes(*other)) {
+            set.push(fix);
+        }
+    }
+    set.sort_unstable();
+    set
+}
+
 /// The best of all that was measured, fixes alone and sets: the fastest, or one with fewer fixes that is nearly as fast. `None` if
 /// nothing is proven and measured.
 pub(super) fn best(tried: &[Tried]) -> Option<&Tried> {
@@ -102,6 +115,14 @@ mod tests {
         let kinds = [FixKind::Bind, FixKind::Image, FixKind::Prefetch];
         let alone = [tried(&[0], 0.9), tried(&[1], 0.3), tried(&[2], 0.5)];
         assert_eq!(sets_to_try(&alone, &kinds), [vec![0, 1]]);
+    }
+
+    #[test]
+    fn of_fixes_that_exclude_one_another_the_first_is_taken() {
+        let kinds = [FixKind::Bind, FixKind::Index, FixKind::Image, FixKind::Prefetch, FixKind::Prefetch];
+        assert_eq!(all_that_agree(&[4, 2, 1, 3, 0], &kinds), [0, 1, 4]);
+        assert_eq!(all_that_agree(&[2, 4, 3], &kinds), [2]);
+        assert!(all_that_agree(&[], &kinds).is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use coldstart_launch::{CommandLine, Input, Readiness};
 
 use super::SpeedupOptions;
+use crate::fix_kind::FixKind;
 
 /// The commands that make an image for good, and start the program from it.
 pub(super) fn making_image(options: &SpeedupOptions) -> String {
@@ -37,6 +38,11 @@ pub(super) fn with_index(options: &SpeedupOptions, plan: Option<&Path>, has_imag
 /// The command that makes the changes of a trial for good: measured again, for what may not be replaced is left out then.
 pub(super) fn installing(options: &SpeedupOptions) -> String {
     let mut words: Vec<OsString> = vec!["speedup".into(), "--install".into()];
+    if options.fixes != FixKind::ALL {
+        let names: Vec<&str> = options.fixes.iter().map(|fix| fix.name()).collect();
+        words.extend(["--fixes".into(), names.join(",").into()]);
+    }
+    words.extend(options.together.then(|| "--together".into()));
     words.extend(waiting(options));
     if let Some(check) = &options.check {
         words.extend(["--check".into(), check.into()]);

@@ -84,6 +84,8 @@ pub struct SpeedupOptions {
     pub strategy: Option<Strategy>,
     /// The fixes to try.
     pub fixes: Vec<FixKind>,
+    /// Whether the fixes that fit are taken together, instead of the fastest set of them.
+    pub together: bool,
     /// Counted runs before and after, in each state, at most. Measuring ends earlier when the intervals are narrow enough.
     pub runs: u32,
     /// Time for all of it. What has begun is finished, so that it may take a little longer.
@@ -398,6 +400,7 @@ mod tests {
             plan: OutputTarget::new(&folder.path().join("echo.prefetch"), kinds::PLAN, false).unwrap(),
             strategy: None,
             fixes: vec![FixKind::Prefetch],
+            together: false,
             runs: 2,
             budget: Duration::from_secs(600),
             check: None,

@@ -6,7 +6,7 @@ use coldstart_measure::{EarlyEnd, MeasurePlan, Measurement, Observer as RunObser
 use coldstart_profile::measurement::Summary;
 use coldstart_profile::printable;
 
-use super::choose::{Tried, best, sets_to_try};
+use super::choose::{Tried, all_that_agree, best, sets_to_try};
 use super::fix::{Fix, Prospect};
 use super::proof::{Proof, Prover, STARTS};
 use super::setup::Setup;
@@ -63,7 +63,7 @@ pub(super) struct Outcome {
 }
 
 impl Trials<'_> {
-    /// Tries each fix that fits alone, then those that pay together.
+    /// Tries each fix that fits alone, then those that pay together; or takes all that fit together, without a choice.
     ///
     /// # Errors
     /// If the plain program cannot be started or measured.
@@ -74,6 +74,16 @@ impl Trials<'_> {
         // The most promising first: the time may not be enough for all.
         let promise = |prospect: &Prospect| prospect.predicted.unwrap_or(f64::INFINITY);
         single.sort_by(|(_, one), (_, other)| promise(one).total_cmp(&promise(other)));
+        if self.options.together {
+            let order: Vec<usize> = single.iter().map(|&(number, _)| number).collect();
+            let kinds: Vec<FixKind> = self.prospects.iter().map(|prospect| prospect.kind).collect();
+            let set = all_that_agree(&order, &kinds);
+            outcome.best = match set.is_empty() {
+                true => None,
+                false => self.apply_all(&[set], 1, &mut outcome)?.pop(),
+            };
+            return Ok(outcome);
+        }
         let single: Vec<Vec<usize>> = single.into_iter().map(|(number, _)| vec![number]).collect();
         let mut applied = self.apply_all(&single, 1, &mut outcome)?;
         if applied.len() > 1 && !self.has_time_for(self.measuring(applied.len() + 1)) {

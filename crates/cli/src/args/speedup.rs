@@ -23,6 +23,12 @@ pub(crate) struct SpeedupArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     pub(crate) fixes: Vec<FixChoice>,
 
+    /// Take the fixes that fit together, instead of trying each and choosing the fastest set
+    ///
+    /// For machines whose disks or caches are not like those here. Of an image and a plan, the one with the shorter prediction is taken.
+    #[arg(long)]
+    pub(crate) together: bool,
+
     /// Time for all trials and measurements: seconds, or a number with s, m or h
     #[arg(long, value_name = "TIME", default_value = "10m", allow_negative_numbers = true, value_parser = span)]
     pub(crate) budget: Duration,

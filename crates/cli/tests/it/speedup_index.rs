@@ -3,10 +3,12 @@
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-use coldstart_testing::{Turn, as_unprivileged, is_root};
+use coldstart_testing::{Turn, as_unprivileged, is_root, skip, succeed};
 use serde_json::Value;
 
 use crate::index::installed::Home;
+use crate::index::scene::PYTHON;
+use crate::speedup_install::searching;
 use crate::text;
 
 fn story(output: &Output) -> Value {
@@ -80,6 +82,55 @@ fn an_index_and_a_plan_are_measured_cold_and_hot() {
         assert!(trial["median"].is_f64() && trial["hot_median"].is_f64(), "{trial:#}");
         assert_eq!((&trial["comparison"]["state"], &trial["hot_comparison"]["state"]), (&story["cold"], &"hot".into()));
     }
+}
+
+#[test]
+fn an_index_is_installed_with_a_bound_program_and_an_image_of_it() {
+    if let Err(error) = coldstart_sys::private_mounts::possible() {
+        return skip(&format!("no private view: {error}"));
+    }
+    let home = Home::new(Turn::alone("page-cache"));
+    // A program of many libraries that becomes the interpreter.
+    let main = format!(
+        "#include <unistd.h>\nint main(int count, char **words) {{\n\
+         \x20 char *next[] = {{ \"{PYTHON}\", \"{}\", count > 1 ? words[1] : 0, 0 }};\n\
+         \x20 return zero() || execv(next[0], next);\n}}\n",
+        home.scene.text_of("bin/app")
+    );
+    let program = searching::build_with(&home.scene.root(), &main);
+    let original = fs::read(&program).unwrap();
+    let (asked, kinds) = match is_root() {
+        true => ("bind,index,image", serde_json::json!(["bind", "index", "image"])),
+        false => ("bind,index", serde_json::json!(["bind", "index"])),
+    };
+    let words = ["speedup", "--install", "--anyway", "--user", "--runs", "2", "--together", "--place", "wrapper"];
+    let output = home.ours(&[&words[..], &["--fixes", asked, "--json", "--", "./searching"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stderr), text(&output.stdout));
+    let story = story(&output);
+    assert_eq!((&story["fixes"][0]["kinds"], &story["fixes"][0]["proven"]), (&kinds, &true.into()), "{story:#}");
+    assert_eq!(story["trials"], serde_json::json!([]), "nothing was chosen: {story:#}");
+    let listed = home.ours(&["installed", "searching", "--user", "--json"]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let report = &listed["installations"][0];
+    assert_eq!((&report["fixes"], &report["health"]), (&kinds, &"fresh".into()), "{report:#}");
+
+    let wrapper = home.wrapper().with_file_name("searching");
+    assert!(home.uses_index(&wrapper) && fs::read(&program).unwrap() != original);
+    let output = home.scene.command(&wrapper).env("LD_DEBUG", "libs").output().unwrap();
+    let tried = text(&output.stderr);
+    assert!(tried.contains("l7.so") && !tried.contains("/empty/"), "the loader searches in vain: {tried}");
+    if is_root() {
+        // Whatever is started by it sees the files of the image.
+        let start = home.scene.path(".local/share/coldstart/installed/searching/start");
+        let mounts = succeed(home.scene.command(&start).args(["cat", "/proc/self/mountinfo"]));
+        let covered = mounts.lines().filter(|line| line.contains(" - erofs "));
+        assert!(covered.clone().any(|line| line.contains("/bin/app ")), "{mounts}");
+    }
+    home.succeeds(&["installed", "searching", "--user", "--refresh"]);
+    assert!(home.uses_index(&wrapper));
+    home.succeeds(&["speedup", "--uninstall", "--user", "--", "./searching"]);
+    assert_eq!(fs::read(&program).unwrap(), original);
+    assert!(!wrapper.exists());
 }
 
 #[test]

@@ -56,6 +56,7 @@ pub(crate) fn run(args: &SpeedupArgs) -> Result<Exit, CliError> {
         plan,
         strategy: args.planning.strategy.into(),
         fixes: install::fixes(args),
+        together: args.together,
         runs: args.runs,
         budget: args.budget,
         check: args.check.clone(),

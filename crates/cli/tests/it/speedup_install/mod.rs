@@ -1,6 +1,6 @@
 //! `speedup --install` with fixes that change files: in place, with the originals kept, and undone.
 
-mod searching;
+pub(crate) mod searching;
 mod upgraded;
 
 use std::fs;

@@ -10,6 +10,14 @@ const DIRECTORIES: usize = 40;
 
 /// Builds it below `directory`, which is part of its search path. It prints `version`.
 pub(super) fn build(directory: &Path, version: &str) -> PathBuf {
+    build_with(
+        directory,
+        &format!("#include <stdio.h>\nint main(void) {{ printf(\"version {version}\\n\"); return zero(); }}\n"),
+    )
+}
+
+/// The same with a `main` that calls `zero`.
+pub(crate) fn build_with(directory: &Path, main: &str) -> PathBuf {
     let libraries = directory.join("lib");
     fs::create_dir_all(&libraries).unwrap();
     let first = libraries.join("l0.so");
@@ -24,9 +32,7 @@ pub(super) fn build(directory: &Path, version: &str) -> PathBuf {
         path.push_str(&format!("{}:", empty.display()));
     }
     path.push_str(libraries.to_str().unwrap());
-    let source = format!(
-        "#include <stdio.h>\nint zero(void);\nint main(void) {{ printf(\"version {version}\\n\"); return zero(); }}\n"
-    );
+    let source = format!("int zero(void);\n{main}");
     let search = format!("-L{}", libraries.display());
     let names: Vec<String> = (0..LIBRARIES).map(|number| format!("-l:l{number}.so")).collect();
     let mut options = vec![search.as_str(), "-Wl,--no-as-needed", &path];
