@@ -1,9 +1,9 @@
 //! The index for Guile: which entries of the load paths have which files.
 //!
 //! Not obvious: Guile loads the first `init.scm` of its load path at each start, before any module. Ours stands in the first directory of
-//! `GUILE_LOAD_PATH`, and loads hook and data as one compiled file, so that nothing is read or interpreted. Before that, Guile has loaded
-//! thirty files of its own, each looked for in all entries. So its own directories, for which `...` stands in the variables, go first until
-//! `init.scm` puts the path in order.
+//! `GUILE_LOAD_PATH`, and loads all else as one compiled file, hook, data, and what puts the paths in order: what Guile reads as source costs it
+//! as many instructions as its own start. Before that, Guile has loaded thirty files of its own, each looked for in all entries. So its own
+//! directories, for which `...` stands in the variables, go first until then.
 
 use std::path::PathBuf;
 
@@ -12,8 +12,10 @@ use crate::log::Event;
 use crate::providers::Providers;
 use crate::searches::Searches;
 
-/// Starts the hook.
+/// Starts all else.
 pub const INIT: &str = include_str!("../shims/guile/init.scm");
+/// Puts the paths in order and starts the hook.
+pub const ORDER: &str = include_str!("../shims/guile/order.scm");
 /// The hook, with places for its data.
 const HOOK: &str = include_str!("../shims/guile/hook.scm");
 /// The variable that names the log of a recorded start.
@@ -23,7 +25,9 @@ pub const LOG_VARIABLE: &str = "COLDSTART_INDEX_LOG_GUILE";
 pub mod files {
     /// [`super::INIT`].
     pub const INIT: &str = "guile/init.scm";
-    /// What [`super::GuileIndex::hook`] returns; only while an index is made.
+    /// [`super::ORDER`].
+    pub const ORDER: &str = "guile/order.scm";
+    /// What [`super::empty_hook`] or [`super::GuileIndex::source`] returns; only while an index is made.
     pub const HOOK: &str = "guile/hook.scm";
 }
 
@@ -46,7 +50,9 @@ impl GuileIndex {
         let searches = Searches::of(events)?;
         // At its start Guile knows no encoding of file names: others are left to it.
         let entries: Vec<Vec<u8>> = searches.entries.into_iter().filter(|entry| is_plain(entry)).collect();
-        let names = searches.found.into_iter().filter(|name| is_plain(name)).collect();
+        let found = searches.found.into_iter().filter(|name| is_plain(name));
+        // Guile's own search at each start, before the hook.
+        let names = found.chain([b"init.scm".to_vec()]).collect();
         Some(Self {
             executable: searches.executable,
             version: String::from_utf8_lossy(&searches.tag).into_owned(),
@@ -63,8 +69,13 @@ impl GuileIndex {
         self.version.bytes().all(is_fine).then(|| format!("guile/{}.go", self.version))
     }
 
+    /// What is compiled: a procedure that puts the paths in order and starts the hook with its data.
+    pub fn source(&self) -> String {
+        format!("((lambda (order install) (lambda (shim) (order shim install)))\n{ORDER}\n{})\n", self.hook())
+    }
+
     /// The hook with its data, in Scheme.
-    pub fn hook(&self) -> String {
+    fn hook(&self) -> String {
         let quoted = |bytes: &[u8]| format!("\"{}\"", String::from_utf8_lossy(bytes));
         let entries: Vec<String> = self.providers.entries().iter().map(|entry| quoted(entry)).collect();
         let guards = self.providers.guards().iter().map(|guard| {

@@ -98,6 +98,24 @@ impl Listing {
         }
     }
 
+    /// Whether its file system finds a name also by other letters: capitals for small ones. A directory without letters in its names has
+    /// nothing that could be found so.
+    pub fn folds_case(&self) -> bool {
+        let other = |name: &[u8]| -> Vec<u8> {
+            let flip = |&byte: &u8| {
+                if byte.is_ascii_lowercase() { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() }
+            };
+            name.iter().map(flip).collect()
+        };
+        let inode = |name: &[u8]| {
+            let path = self.path.join(OsStr::from_bytes(name));
+            std::fs::symlink_metadata(path).map(|found| std::os::unix::fs::MetadataExt::ino(&found)).ok()
+        };
+        let mut names = self.names.keys().map(|name| (name, other(name)));
+        let with_letters = names.find(|(name, other)| *name != other && !self.names.contains_key(other));
+        with_letters.is_some_and(|(name, other)| inode(&other).is_some_and(|found| inode(name) == Some(found)))
+    }
+
     /// How long to wait until it counts as settled at `now`; `None` if it does.
     pub fn unsettled_for(&self, times: Times, now: SystemTime) -> Option<Duration> {
         unsettled_for(&self.identity, times, now)

@@ -2,8 +2,8 @@
 //!
 //! Not obvious: a directory may have a module if any of its names is the first part of the module's name, or begins with it and a dot:
 //! programs add extensions, and `foo.bar.js` may be found as `foo`. Directories of scopes (`@scope/name`) are listed, too. What is below
-//! a package is left to Node, which reads `exports` there. So is a `node_modules` that is absent: programs ask for one beside each of their
-//! files, and Node's own question costs a tenth of ours.
+//! a package is left to Node, which reads `exports` there. So is a `node_modules` that is absent, where there is no long path: programs ask for
+//! one beside each of their files, and Node's own question costs a tenth of ours.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -26,6 +26,9 @@ pub const LOG_VARIABLE: &str = "COLDSTART_INDEX_LOG_NODE";
 const VERSION: u32 = 1;
 /// A directory with more names is left to Node: all of them are read at each start.
 const MOST_NAMES: usize = 4096;
+
+/// As many directories in `NODE_PATH` make a search long.
+const LONG_PATH: usize = 16;
 
 /// Names of the files in the index's directory for Node.
 pub mod files {
@@ -100,8 +103,9 @@ impl NodeIndex {
         self.guards = [tops.guards(), below.guards()].concat();
         self.unknown =
             tops.unknown().chain(below.unknown()).map(|(path, why)| (path.to_owned(), why.to_owned())).collect();
+        let has_long_path = entries.iter().filter(|entry| !is_beside(entry)).count() >= LONG_PATH;
         for &entry in entries {
-            let known = tops.get(Path::new(entry)).filter(|known| !is_left_absent(entry, known));
+            let known = tops.get(Path::new(entry)).filter(|known| has_long_path || !is_absent_beside(entry, known));
             let Some((guard, names)) = known.and_then(known_names) else { continue };
             let of_scope = |(scope, path): &(&str, PathBuf)| {
                 let (guard, names) = below.get(path).and_then(known_names)?;
@@ -161,9 +165,14 @@ fn scope_of(name: &[u8]) -> Option<&str> {
     (scope.starts_with('@') && !rest.is_empty()).then_some(scope)
 }
 
-/// Whether an entry is a `node_modules` that does not exist.
-fn is_left_absent(entry: &str, known: &Known) -> bool {
-    matches!(known, Known::Absent(_)) && Path::new(entry).file_name() == Some(OsStr::new("node_modules"))
+/// Whether an entry is searched for the files beside it, and is not of a path.
+fn is_beside(entry: &str) -> bool {
+    Path::new(entry).file_name() == Some(OsStr::new("node_modules"))
+}
+
+/// Whether it is one that does not exist.
+fn is_absent_beside(entry: &str, known: &Known) -> bool {
+    matches!(known, Known::Absent(_)) && is_beside(entry)
 }
 
 /// A directory's guard and the beginnings of its names. `None` if it is left to Node.

@@ -158,6 +158,10 @@ impl Providers {
         self.guards.extend(guards);
         for (path, what) in found {
             let what = match what {
+                // The language's search finds what the file system finds, which is more than the names that are listed.
+                Known::Listed(listing, _) if listing.folds_case() => {
+                    Known::Unknown("its file system does not tell capitals from small letters".to_owned())
+                }
                 Known::Listed(listing, guard) => Known::Listed(listing, guard + first),
                 Known::Absent(guard) => Known::Absent(guard + first),
                 unknown => unknown,

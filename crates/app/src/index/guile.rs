@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use coldstart_index::guile::{GuileIndex, INIT, empty_hook, files};
+use coldstart_index::guile::{GuileIndex, INIT, ORDER, empty_hook, files};
 use coldstart_index::log::Event;
 use coldstart_index::{IndexPlace, Language, LanguageIndex};
 use coldstart_launch::LaunchOptions;
@@ -18,6 +18,7 @@ const ANSWER: &str = "guile/answer";
 /// Writes what a recorded start needs.
 pub(super) fn prepare(place: &IndexPlace) -> Result<(), AppError> {
     place.write(files::INIT, INIT.as_bytes())?;
+    place.write(files::ORDER, ORDER.as_bytes())?;
     Ok(place.write(files::HOOK, empty_hook().as_bytes())?)
 }
 
@@ -33,7 +34,7 @@ pub(super) fn fill(
 ) -> Result<Option<LanguageIndex>, AppError> {
     let Some(index) = GuileIndex::new(events) else { return Ok(None) };
     note_unknown(index.providers.unknown.iter().cloned(), Language::Guile, notes);
-    place.write(files::HOOK, index.hook().as_bytes())?;
+    place.write(files::HOOK, index.source().as_bytes())?;
     let Some(compiled) = index.compiled() else { return Ok(None) };
     let path = |name: &str| place.directory().join(name);
     let arguments: [OsString; 5] =

@@ -187,6 +187,9 @@
           (loop (+ number 1)))))
   (for-each (lambda (section) (hash-set! section-table (car section) (cdr section))) sections)
   (for-each (lambda (name) (hash-set! name-table (car name) (cdr name))) names)
-  (lambda (shim log)
+  (lambda (log)
     (if (or log (pair? names))
-        (set! primitive-load-path (if log (recorded log load-path) load-path)))))
+        (set! primitive-load-path (if log (recorded log load-path) load-path)))
+    ;; Whether a directory of a path may have an `init.scm'.
+    (lambda (path)
+      (pair? (narrowed source-view path "init.scm" (hash-ref name-table "init.scm" '()))))))

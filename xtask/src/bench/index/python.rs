@@ -1,11 +1,12 @@
 //! Python: 100 directories in `PYTHONPATH` with a package of three modules each; the same with one directory; real programs with
 //! each distribution in a directory of its own.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use fs_err as fs;
 
-use super::super::runner::{shown, words};
+use super::super::runner::words;
 use super::super::workshop::{Workshop, text};
+use super::ways::successful;
 use super::world::{Limits, PREFIXES, Recipe, Site, Way, World};
 
 const PYTHON: &str = "/usr/bin/python3";
@@ -157,11 +158,5 @@ fn compile(workshop: &Workshop, site: &Site) -> Result<()> {
     command.extend([text(&site.source), "-p".to_owned(), text(&site.seen)]);
     command.push(text(&site.source));
     workshop.runner.said(&command)?;
-    Ok(())
-}
-
-fn successful(workshop: &Workshop, command: &[String]) -> Result<()> {
-    let said = workshop.runner.said(command)?;
-    ensure!(said.status.success(), "`{}` ended with {}: {}", shown(command), said.status, said.stderr.trim());
     Ok(())
 }

@@ -53,6 +53,14 @@ pub(super) fn printed(workshop: &Workshop, way: &Way) -> Result<String> {
     Ok(succeeded(&way.command, workshop.runner.said(&way.whole())?)?.stdout)
 }
 
+/// What a command prints that builds a world.
+///
+/// # Errors
+/// When it fails.
+pub(super) fn successful(workshop: &Workshop, command: &[String]) -> Result<String> {
+    Ok(succeeded(command, workshop.runner.said(command)?)?.stdout)
+}
+
 /// Seconds of a start.
 ///
 /// # Errors

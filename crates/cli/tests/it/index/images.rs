@@ -106,10 +106,10 @@ fn a_read_only_mount_that_becomes_writable() {
     assert_eq!(scene.check().0, Some(1));
 }
 
-/// A container: a layer of its own over that of the image.
+/// A container: a layer of its own, in a directory that exists, over that of the image.
 fn container(scene: &Scene, name: &str) -> Option<Mount> {
-    for directory in ["", "/own", "/work"] {
-        fs::create_dir(scene.path(&format!("{name}{directory}"))).unwrap();
+    for directory in ["own", "work"] {
+        fs::create_dir(scene.path(&format!("{name}/{directory}"))).unwrap();
     }
     let [lower, upper, work] = ["one", &format!("{name}/own"), &format!("{name}/work")].map(|name| scene.text_of(name));
     let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
@@ -125,6 +125,10 @@ fn another_container_of_the_same_image() {
     let mut scene = scene();
     // What Python writes beside its modules is in the container's layer, not in the image.
     scene.variables.push(("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()));
+    // Before the index is made, for the program's directory is searched, too.
+    for name in ["first", "second"] {
+        fs::create_dir(scene.path(name)).unwrap();
+    }
     let Some(first) = container(&scene, "first") else { return };
     scene.made_and_same(&[PYTHON, "app.py"]);
     drop(first);
