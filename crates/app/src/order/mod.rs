@@ -7,6 +7,7 @@ pub mod files;
 mod functions;
 mod jlink;
 mod names;
+pub(crate) mod order_by;
 pub(crate) mod ordered_copy;
 mod traced;
 pub(crate) mod used_pages;

@@ -4,22 +4,13 @@ use std::path::{Path, PathBuf};
 
 use coldstart_launch::Interrupt;
 use coldstart_profile::printable;
-use coldstart_profile::trace::Trace;
 use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::open_regular;
 
 use super::appimage::{appimage_signature, ordered_appimage};
+use super::order_by::OrderBy;
 use super::zip::ordered_zip;
 use crate::error::{AppError, HintExt};
-
-/// What the order is made of.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum OrderBy<'a> {
-    /// The names of the entries of a zip file, or of the files of an AppImage below its root, in the order of their first use.
-    Names(&'a [PathBuf]),
-    /// A start from an AppImage.
-    Start(&'a Trace),
-}
 
 /// Writes `original` in another order to `replacement`, where nothing is, and proves that it holds the same. Returns the names that came first, in
 /// their order.

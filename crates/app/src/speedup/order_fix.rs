@@ -12,7 +12,7 @@ use super::setup::Setup;
 use super::subject::{Changeable, Subject};
 use crate::error::AppError;
 use crate::fix_kind::FixKind;
-use crate::order::ordered_copy::OrderBy;
+use crate::order::order_by::OrderBy;
 use crate::text::{counted, plain};
 
 /// Puts archives into order.

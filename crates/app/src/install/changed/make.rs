@@ -7,7 +7,7 @@ use coldstart_profile::printable;
 
 use super::details::Details;
 use crate::error::AppError;
-use crate::order::ordered_copy::OrderBy;
+use crate::order::order_by::OrderBy;
 use crate::speedup::copies::{TrialDirectory, bound_from, ordered_from, packed_from};
 
 /// A changed file, in a directory of its own on the file system of the original. It is removed when this is dropped.

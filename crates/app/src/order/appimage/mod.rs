@@ -37,7 +37,7 @@ use serde::Serialize;
 pub use self::diagnosis::{AppImageDiagnosis, BlockCost, DiagnosisOptions, diagnose_appimage};
 use self::file::{AppImage, Superblock};
 use super::files::merged;
-use super::ordered_copy::OrderBy;
+use super::order_by::OrderBy;
 use super::used_pages::{RECORD, inputs_of};
 use crate::error::{AppError, HintExt};
 use crate::image::rooted::RootedFiles;

@@ -6,7 +6,8 @@ use coldstart_launch::Interrupt;
 use coldstart_sys::private_mounts::Overlay;
 
 use super::resemble;
-use crate::order::ordered_copy::{OrderBy, ordered_copy};
+use crate::order::order_by::OrderBy;
+use crate::order::ordered_copy::ordered_copy;
 
 /// A copy, proven to hold the same as its original.
 #[derive(Clone, Debug)]
