@@ -127,7 +127,7 @@ fn an_index_is_installed_with_a_bound_program_and_an_image_of_it() {
     if is_root() {
         // Whatever is started by it sees the files of the image.
         let start = home.scene.path(".local/share/coldstart/installed/searching/start");
-        let mounts = succeed(home.scene.command(&start).args(["cat", "/proc/self/mountinfo"]));
+        let mounts = succeed(home.scene.command(&start).args(["cat", coldstart_host::mounts::TABLE]));
         let covered = mounts.lines().filter(|line| line.contains(" - erofs "));
         let named = format!(" {} ", program.display());
         assert!(covered.clone().any(|line| line.contains(&named)), "{mounts}");
