@@ -209,15 +209,15 @@ py_compile.compile('source.py', cfile='plain/compiled.pyc')
 #[test]
 fn extension_modules_go_before_sources() {
     let mut scene = Scene::new();
-    let find = "import glob, sysconfig; print(glob.glob(sysconfig.get_path('platstdlib') + '/lib-dynload/_json.*.so')[0], end='')";
+    let find = "import glob, sysconfig; print(glob.glob(sysconfig.get_path('platstdlib') + '/lib-dynload/_bz2.*.so')[0], end='')";
     let extension = succeed(Command::new(PYTHON).args(["-I", "-c", find]));
     let name = std::path::Path::new(&extension).file_name().unwrap().to_str().unwrap().to_owned();
     fs::create_dir_all(scene.path("p0")).unwrap();
     fs::create_dir_all(scene.path("p1")).unwrap();
     fs::copy(&extension, scene.path("p1").join(&name)).unwrap();
-    scene.file("p1/_json.py", "value = 'source'\n");
+    scene.file("p1/_bz2.py", "value = 'source'\n");
     scene.search("PYTHONPATH", &["p0", "p1"]);
-    scene.file("app.py", &format!("{REPORT}\nimport _json\nreport('_json')\n"));
+    scene.file("app.py", &format!("{REPORT}\nimport _bz2\nreport('_bz2')\n"));
     let printed = scene.made_and_same(&[PYTHON, "app.py"]);
     assert!(printed.contains("ExtensionFileLoader") && printed.contains(&scene.text_of("p1")), "{printed}");
     // The extension goes, and its source is found instead.
