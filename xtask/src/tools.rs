@@ -113,8 +113,8 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("unzip", "unzip"),
     tool("java", "openjdk-17-jre-headless"),
     tool("javac", "openjdk-17-jdk-headless"),
-    tool("zstd", "zstd"),
     tool("setfacl", "acl"),
+    tool("setfattr", "attr"),
     // Layouts of container images are made and unpacked by others.
     tool("umoci", "umoci"),
     tool("skopeo", "skopeo"),

@@ -66,8 +66,8 @@ impl Pass {
     pub fn refuses(self) -> &'static str {
         match self {
             Self::BindLocal => {
-                "leaves references to STB_GNU_UNIQUE, IFUNC, thread-local, absolute and undefined symbols, protected ones \
-                 (a program may hold a copy or a PLT entry), and those of the PLT"
+                "leaves references to STB_GNU_UNIQUE, IFUNC, thread-local, absolute and undefined symbols, addresses of \
+                 protected ones (a program may hold a copy or a PLT entry), and calls of files that are bound lazily"
             }
             Self::Relr => "refuses files with too few dynamic entries, and those whose tables something else refers to",
         }
