@@ -313,7 +313,8 @@ pub fn end_after(limit: Duration) {
         let mut timer: libc::timer_t = std::mem::zeroed();
         if libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) == 0 {
             let mut time: libc::itimerspec = std::mem::zeroed();
-            time.it_value.tv_sec = libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX);
+            // By way of a type that has one size everywhere: that of the field differs, and its name is deprecated for musl.
+            time.it_value.tv_sec = i32::try_from(limit.as_secs()).unwrap_or(i32::MAX).into();
             time.it_value.tv_nsec = 1;
             libc::timer_settime(timer, 0, &raw const time, std::ptr::null_mut());
         }
