@@ -1,5 +1,7 @@
 //! The interface of a fix for `speedup`.
 
+use std::cell::OnceCell;
+
 use serde::Serialize;
 
 use super::setup::Setup;
@@ -28,6 +30,18 @@ pub(super) trait Fix {
     /// # Errors
     /// If its files cannot be written.
     fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError>;
+}
+
+/// What is made at the first trial and used by all: `make` is called once, unless it fails.
+pub(super) fn made_once<T: Clone>(
+    made: &OnceCell<T>,
+    make: impl FnOnce() -> Result<T, AppError>,
+) -> Result<T, AppError> {
+    if let Some(made) = made.get() {
+        return Ok(made.clone());
+    }
+    let new = make()?;
+    Ok(made.get_or_init(|| new).clone())
 }
 
 /// What a fix would do to a program, before it is tried.

@@ -13,7 +13,7 @@ use coldstart_host::mounts::Mounts;
 use coldstart_profile::printable;
 
 use super::copies::TrialDirectory;
-use super::fix::{Fix, Prospect};
+use super::fix::{Fix, Prospect, made_once};
 use super::setup::Setup;
 use super::subject::Subject;
 use crate::error::AppError;
@@ -124,13 +124,7 @@ impl Fix for IndexFix<'_> {
     }
 
     fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError> {
-        let made = match self.made.get() {
-            Some(made) => made.clone(),
-            None => {
-                let made = Rc::new(self.make(subject)?);
-                self.made.get_or_init(|| made).clone()
-            }
-        };
+        let made = made_once(&self.made, || Ok(Rc::new(self.make(subject)?)))?;
         setup.start_with_index(made);
         Ok(())
     }

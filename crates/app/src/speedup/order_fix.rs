@@ -7,7 +7,7 @@ use coldstart_profile::printable;
 
 use super::archive_uses::{ArchiveKind, ArchiveUse, archive_uses};
 use super::copies::{OrderedCopy, TrialDirectory, by_device, ordered_from};
-use super::fix::{Fix, Prospect};
+use super::fix::{Fix, Prospect, made_once};
 use super::setup::Setup;
 use super::subject::{Changeable, Subject};
 use crate::error::AppError;
@@ -78,13 +78,7 @@ impl Fix for OrderFix {
     }
 
     fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError> {
-        let written = match self.written.get() {
-            Some(written) => written.clone(),
-            None => {
-                let written = self.write(subject)?;
-                self.written.get_or_init(|| written).clone()
-            }
-        };
+        let written = made_once(&self.written, || self.write(subject))?;
         for OrderedCopy { overlay, names } in written.copies {
             // An AppImage or a self-extracting archive that another fix has changed stays as that has made it.
             if setup.replacement(&overlay.original) == overlay.original {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use coldstart_sys::private_mounts::Overlay;
 
 use super::copies::{PlannedPacking, ProgramFiles, TrialDirectory, by_device, planned_packing, write_packed};
-use super::fix::{Fix, Prospect};
+use super::fix::{Fix, Prospect, made_once};
 use super::setup::Setup;
 use super::subject::{Changeable, Subject};
 use crate::error::AppError;
@@ -71,13 +71,7 @@ impl Fix for PackFix {
     }
 
     fn add_to(&self, setup: &mut Setup, subject: &Subject<'_>) -> Result<(), AppError> {
-        let written = match self.written.get() {
-            Some(written) => written.clone(),
-            None => {
-                let written = write(self.planned.clone(), subject)?;
-                self.written.get_or_init(|| written).clone()
-            }
-        };
+        let written = made_once(&self.written, || write(self.planned.clone(), subject))?;
         // Another fix may have changed some files already: those are packed as they are now.
         let changed: Vec<PathBuf> = self
             .files
