@@ -92,17 +92,27 @@ fn bootstrap(tree: &Path, archives: &Path, recipe: &Recipe) -> Result<()> {
         }
     }
     fs::create_dir_all(archives)?;
-    let mut debootstrap = Command::new("debootstrap");
-    debootstrap.args(["--variant=minbase", "--merged-usr"]);
-    // Without the host's keyring debootstrap would trust whatever it downloads (debootstrap(8), --keyring).
-    let keyring = Path::new("/usr/share/keyrings/debian-archive-keyring.gpg");
-    ensure!(keyring.exists(), "{} is missing\nhint: apt-get install debian-archive-keyring", keyring.display());
-    debootstrap.arg(format!("--keyring={}", keyring.display()));
+    let mut debootstrap = debootstrap()?;
+    debootstrap.arg("--merged-usr");
     debootstrap.arg(format!("--cache-dir={}", archives.display()));
     debootstrap.arg(&recipe.release).arg(&growing).arg(&sources[0].uri);
     run(&mut debootstrap)?;
     fs::rename(&growing, tree)?;
     Ok(())
+}
+
+/// A `debootstrap` of a minimal system, which trusts Debian's keys only.
+///
+/// # Errors
+/// When the keys are not on this machine.
+pub(crate) fn debootstrap() -> Result<Command> {
+    let mut debootstrap = Command::new("debootstrap");
+    debootstrap.arg("--variant=minbase");
+    // Without the host's keyring debootstrap would trust whatever it downloads (debootstrap(8), --keyring).
+    let keyring = Path::new("/usr/share/keyrings/debian-archive-keyring.gpg");
+    ensure!(keyring.exists(), "{} is missing\nhint: apt-get install debian-archive-keyring", keyring.display());
+    debootstrap.arg(format!("--keyring={}", keyring.display()));
+    Ok(debootstrap)
 }
 
 /// This machine's own mirrors of a Debian release.

@@ -29,7 +29,7 @@ pub(super) fn try_out(releases: &[String], package: &Path, archive: &Path, outpu
     install_missing(&[tool("debootstrap", "debootstrap")])?;
     for release in releases {
         let root = emptied(output.join(release))?;
-        run(Command::new("debootstrap").args(["--variant=minbase", release]).arg(&root).stdout(Stdio::null()))?;
+        run(crate::corpus::debootstrap()?.arg(release).arg(&root).stdout(Stdio::null()))?;
         let tried = in_system(&root, package, archive);
         // Whatever happened: what is mounted inside must not be deleted.
         unmount(&root)?;
