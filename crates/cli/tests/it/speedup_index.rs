@@ -123,7 +123,10 @@ fn an_index_is_installed_with_a_bound_program_and_an_image_of_it() {
     let told = text(&output.stderr);
     let tried: Vec<&str> = told.lines().filter(|line| line.contains("trying file=")).collect();
     assert!(tried.iter().any(|line| line.contains("/links/")), "{tried:?}");
-    assert!(!tried.iter().any(|line| line.contains("/empty/")), "the loader searches in vain: {tried:?}");
+    assert!(
+        !tried.iter().any(|line| line.contains("/empty/")),
+        "the loader still probes directories without the library: {tried:?}"
+    );
     if is_root() {
         // Whatever is started by it sees the files of the image.
         let start = home.scene.path(".local/share/coldstart/installed/searching/start");

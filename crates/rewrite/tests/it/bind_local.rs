@@ -18,8 +18,8 @@ const BIND_NOW: u64 = 8;
 
 /// Each kind of symbol that a library can define and refer to, and enough of one kind to be worth packing.
 fn library(linker: &str, libc: bool) -> Elf {
-    let folder = tempfile::tempdir().unwrap();
-    let (source, output) = (folder.path().join("library.c"), folder.path().join("library.so"));
+    let directory = tempfile::tempdir().unwrap();
+    let (source, output) = (directory.path().join("library.c"), directory.path().join("library.so"));
     let names = 0..600;
     let list = |prefix: &str| names.clone().map(|name| format!("&{prefix}{name},")).collect::<String>();
     let mut text = names.clone().map(|name| format!("int v{name} = {name};\n")).collect::<String>();

@@ -16,7 +16,7 @@ fn refused(scene: &Scene, words: &[&str], reason: &str) {
 fn the_interpreter_is_found_behind_scripts_env_and_wrappers() {
     let scene = packages(2);
     let app = scene.text_of("app.py");
-    // Another `python3` that stands before it in PATH, as version managers have it.
+    // Another `python3`, earlier in PATH: version managers put a script there.
     coldstart_testing::script(&scene.root(), "python3", "#!/bin/sh\nexit 5\n", 0o755);
     let wrapped =
         format!("#!/bin/bash\nPATH={}:$PATH\nexec -a python3 {PYTHON} {app} \"$@\"\n", scene.root().display());

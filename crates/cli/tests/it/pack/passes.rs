@@ -154,7 +154,7 @@ fn preloads_and_what_a_trace_has_seen_count() {
     let preload = at("early.so").display().to_string();
     assert_eq!(pack("main", &preload).0, Some(all - 1));
 
-    // The program that opens it is no world of its own; a trace of it is.
+    // The program's own file does not say what it opens; a trace of a start does.
     let (bound, report) = pack("opens", "");
     assert_eq!((bound, &report["files"][0]["nothing"]["reason"]), (None, &"not-in-closed-world".into()), "{report}");
     done(directory.path(), &["trace", "-o", "opens.coldtrace", "--", "./opens"]);
