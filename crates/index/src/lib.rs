@@ -21,6 +21,7 @@
 //!
 //! The code that runs inside the interpreters is in `shims/`, that of the preloaded library in `stubs/preload/`.
 
+mod ahead;
 pub mod directories;
 mod guard;
 pub mod guile;
@@ -42,6 +43,7 @@ mod start;
 mod store;
 mod variables;
 
+pub use ahead::RemoteNames;
 pub use guard::{Change, Guard, changes, in_parallel};
 pub use identity::Identity;
 pub use language::{Language, Recognised};

@@ -9,6 +9,7 @@ use coldstart_sys::named_file::read_regular;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::ahead::RemoteNames;
 use crate::guard::{Guard, path_as_bytes};
 use crate::identity::Identity;
 use crate::language::Language;
@@ -30,6 +31,8 @@ pub struct Manifest {
     pub command: Vec<Vec<u8>>,
     /// The languages in it.
     pub languages: Vec<LanguageIndex>,
+    /// What else a start asks of file servers.
+    pub remote: RemoteNames,
 }
 
 /// The index for one language.
@@ -165,6 +168,7 @@ mod tests {
                 pack_bytes: 7,
                 read_ahead: vec![b"/b/\xfe".to_vec()],
             }],
+            remote: RemoteNames { names: vec![b"/c".to_vec(), b"/c/\xfe".to_vec()], files: vec![b"/c".to_vec()] },
         }
     }
 

@@ -1,20 +1,16 @@
-//! Starting a program with an index: what must be set for it, and what is asked and read beforehand.
-//!
-//! The interpreter still checks everything itself: a program that edits a module before it imports it must get the new one. What is asked
-//! here only fills the kernel's caches, many requests at the same time, where the interpreter would wait for one after the other.
+//! Starting a program with an index: what must be set for it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_profile::printable;
 use coldstart_sys::named_file::open_regular;
 use thiserror::Error;
 
-use crate::guard::{Guard, changes, in_parallel};
+use crate::ahead::ask_ahead;
 use crate::language::Language;
-use crate::manifest::{LanguageIndex, Manifest, ManifestError, SourceFile};
+use crate::manifest::{Manifest, ManifestError};
 use crate::place::CURRENT;
 use crate::variables::Variable;
 
@@ -97,23 +93,6 @@ impl OpenIndex {
         let of_each: Result<Vec<_>, _> = languages.map(|language| variables_of(&self.content, language)).collect();
         Ok(of_each?.into_iter().flatten().collect())
     }
-
-    /// Asks all that the interpreters will check, at the same time, and has the kernel read the index's own files and those that a
-    /// start opens. All of it is only advice.
-    fn ask_ahead(&self) {
-        let parts = &self.manifest.languages;
-        for part in parts {
-            for entry in std::fs::read_dir(self.content.join(part.language.directory())).into_iter().flatten().flatten()
-            {
-                read_ahead(&entry.path());
-            }
-        }
-        // What has changed is found by the interpreter again, which then searches itself.
-        let _ = changes(&parts.iter().flat_map(asked).collect::<Vec<_>>());
-        // A file that is missing is remembered by the kernel as well.
-        let files: Vec<&[u8]> = parts.iter().flat_map(|part| &part.read_ahead).map(Vec::as_slice).collect();
-        in_parallel(&files, |_, file| read_ahead(Path::new(OsStr::from_bytes(file))));
-    }
 }
 
 /// Prepares a start with an index: asks all that the interpreter will check, in parallel, so that its own questions find their answers in
@@ -129,7 +108,7 @@ pub fn prepare(index: &Path) -> Result<Vec<(OsString, OsString)>, StartError> {
     for file in variables.iter().filter_map(|variable| variable.needs.as_ref()) {
         open_regular(file).map_err(|source| StartError::Io { path: file.clone(), source })?;
     }
-    index.ask_ahead();
+    ask_ahead(&index.content, &index.manifest);
     Ok(variables.iter().map(|variable| (variable.name.into(), variable.value_now())).collect())
 }
 
@@ -143,16 +122,4 @@ pub fn variables_of(content: &Path, language: Language) -> Result<Vec<Variable>,
         content: content.to_owned(),
         character,
     })
-}
-
-/// What the interpreter will check.
-fn asked(part: &LanguageIndex) -> impl Iterator<Item = Guard> {
-    let source = |source: &SourceFile| Guard { path: source.path.clone(), identity: Some(source.identity) };
-    part.guards.iter().cloned().chain(part.sources.iter().map(source))
-}
-
-fn read_ahead(path: &Path) {
-    if let Ok(file) = open_regular(path) {
-        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::WillNeed);
-    }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use coldstart_image::tree::Collector;
 use coldstart_image::{HotOrder, HotRun, Plan, write_image};
-use coldstart_index::{IndexPlace, Language, LanguageIndex, Manifest};
+use coldstart_index::{IndexPlace, Language, LanguageIndex, Manifest, RemoteNames};
 use coldstart_profile::plan::{PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use coldstart_profile::{FileIdentity, PageRange};
 use coldstart_testing::{as_unprivileged, copy_program, eventually, is_root, skip};
@@ -146,7 +146,7 @@ fn an_index_of_modules_is_used_beside_an_image() {
         read_ahead: Vec::new(),
     };
     let place = IndexPlace::begin(&scene.path("index")).unwrap();
-    place.finish(&Manifest { command: Vec::new(), languages: vec![language] }).unwrap();
+    place.finish(&Manifest { command: Vec::new(), languages: vec![language], remote: RemoteNames::default() }).unwrap();
     let mut launcher = Command::new(env!("CARGO_BIN_EXE_coldstart-run"));
     launcher.arg("--index").arg(scene.path("index")).arg(scene.path("x.erofs"));
     launcher.args(["--", "sh", "-c", "stat -f -c %t \"$0\" && printenv PYTHONPATH"]).arg(scene.path("app/a"));

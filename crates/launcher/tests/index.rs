@@ -20,7 +20,7 @@ use bounded::{Ended, run};
 use coldstart_app::index::{MakeOptions, make};
 use coldstart_app::launching::{Launching, Waiting};
 use coldstart_app::observer::Silent;
-use coldstart_index::{CURRENT, Guard, IndexPlace, Language, LanguageIndex, MANIFEST, Manifest};
+use coldstart_index::{CURRENT, Guard, IndexPlace, Language, LanguageIndex, MANIFEST, Manifest, RemoteNames};
 use coldstart_launch::{CommandLine, Readiness};
 use coldstart_testing::{eventually, output_of, script, skip};
 use kinds::{Kind, Placed};
@@ -57,7 +57,7 @@ fn index_of(target: &Path, languages: &[Language], guards: &[&Path], read_ahead:
         place.write(&format!("{}/data", language.directory()), b"data").unwrap();
     }
     let languages = languages.iter().map(part).collect();
-    place.finish(&Manifest { command: vec![b"x".to_vec()], languages }).unwrap();
+    place.finish(&Manifest { command: vec![b"x".to_vec()], languages, remote: RemoteNames::default() }).unwrap();
 }
 
 /// Has a program print its variable, started by the launcher with these words before the dashes.
@@ -222,7 +222,9 @@ fn start(index: &Path, directory: &Path) -> Ended {
 
 #[test]
 fn the_program_starts_whatever_the_index_is() {
-    let valid = Manifest { command: vec![b"x".to_vec()], languages: Vec::new() }.encode().unwrap();
+    let valid = Manifest { command: vec![b"x".to_vec()], languages: Vec::new(), remote: RemoteNames::default() }
+        .encode()
+        .unwrap();
     for kinds in [Kind::NEVER_A_FILE, Kind::NOT_THERE, Kind::NO_CONTENT] {
         for &kind in kinds {
             for is_manifest in [false, true] {

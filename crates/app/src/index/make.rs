@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use coldstart_index::log;
 use coldstart_index::{
-    IndexPlace, Language, LanguageIndex, Manifest, Variable, guile as guile_index, node as node_index,
+    IndexPlace, Language, LanguageIndex, Manifest, RemoteNames, Variable, guile as guile_index, node as node_index,
     perl as perl_index, preload as preload_index, python as python_index, ruby as ruby_index, variables_of,
 };
 use coldstart_launch::{CommandLine, LaunchOptions};
@@ -186,7 +186,12 @@ fn make_at(
     }
     let calls = [proof.plain.first().map_or(0, |start| start.calls), proof.indexed.calls];
     let words = std::iter::once(&command.program).chain(&command.arguments);
-    let manifest = Manifest { command: words.map(|word| word.as_bytes().to_vec()).collect(), languages: parts };
+    let (asked, opened) = (proof.indexed.asked.iter(), proof.indexed.opened.iter());
+    let manifest = Manifest {
+        command: words.map(|word| word.as_bytes().to_vec()).collect(),
+        remote: RemoteNames::of(asked.map(PathBuf::as_path), opened.map(PathBuf::as_path), &parts, place.target()),
+        languages: parts,
+    };
     let made: Vec<MadeLanguage> = manifest.languages.iter().map(MadeLanguage::of).collect();
     let kept = differences.is_empty();
     let path = place.target().to_owned();

@@ -24,6 +24,8 @@ pub(crate) struct ObservedStart {
     pub(crate) is_ready: bool,
     /// Real paths of regular files that were opened for reading or executed.
     pub(crate) opened: BTreeSet<PathBuf>,
+    /// Names that were asked for, as the program spelled them, in the order of their first use.
+    pub(crate) asked: Vec<PathBuf>,
     /// Number of calls that named a file.
     pub(crate) calls: u64,
     /// Of these, those that found nothing, or asked again for what had been asked already.
@@ -80,5 +82,6 @@ pub(crate) fn observed(
         },
         opened: opened.map(|file| file.real_path.clone()).collect(),
         calls: (names.names.len() as u64).saturating_add(names.repeats),
+        asked: names.names.into_iter().map(|name| name.path).collect(),
     })
 }

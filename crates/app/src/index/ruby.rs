@@ -1,6 +1,8 @@
 //! Ruby's part of an index: written before the recorded start, filled from its log.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 
 use coldstart_index::log::Event;
 use coldstart_index::ruby::{HOOK, PACK, RUBYGEMS, RubyIndex, files};
@@ -55,5 +57,8 @@ pub(super) fn fill(
     remove_temporaries(place, &[HOOK_SOURCE, PACK_SCRIPT, TEXT, LIST, ANSWER])?;
     let (interpreter, version) = (index.executable, index.version);
     let part = of_providers(Language::Ruby, interpreter, version, index.missing, &index.providers);
-    Ok(Some(LanguageIndex { sources: packed, pack_bytes, ..part }))
+    // Ruby opens a source whose code is in the pack, and does not read it.
+    let in_pack: BTreeSet<&[u8]> = packed.iter().map(|source| source.path.as_os_str().as_bytes()).collect();
+    let read_ahead = part.read_ahead.into_iter().filter(|file| !in_pack.contains(&**file)).collect();
+    Ok(Some(LanguageIndex { sources: packed, pack_bytes, read_ahead, ..part }))
 }

@@ -20,7 +20,7 @@ const NAME: &str = "Module.pm";
 /// A directory with one file.
 struct Folding;
 
-fn attributes(inode: INodeNo) -> FileAttr {
+pub(crate) fn attributes(inode: INodeNo) -> FileAttr {
     let kind = if inode == INodeNo::ROOT { FileType::Directory } else { FileType::RegularFile };
     FileAttr {
         ino: inode,
