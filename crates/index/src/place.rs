@@ -262,9 +262,10 @@ fn flush_below(directory: &Path) -> io::Result<()> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::ahead::RemoteNames;
 
     fn empty() -> Manifest {
-        Manifest { command: vec![b"x".to_vec()], languages: Vec::new() }
+        Manifest { command: vec![b"x".to_vec()], languages: Vec::new(), remote: RemoteNames::default() }
     }
 
     fn names(directory: &Path) -> Vec<String> {

@@ -15,6 +15,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// One system call with a file name, seen at its entry: whether it succeeds is not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +64,17 @@ pub struct SyscallObserver {
     listener: OwnedFd,
     /// Hangs up when the [`Command`] is dropped, whose hook has the other end. The child's copy closes at its `execve`.
     command: OwnedFd,
+    /// Held while waiting for a call: of two threads, one would find it taken by the other and wait for the next, which may never come.
+    receiving: Mutex<()>,
+}
+
+/// What came of waiting for a call.
+enum Received {
+    Call(libc::seccomp_notif),
+    /// None yet.
+    Nothing,
+    /// There will be none.
+    Ended,
 }
 
 /// The watched calls: number and how its arguments name a file.
@@ -177,7 +189,7 @@ impl PendingObserver {
             if let rustix::net::RecvAncillaryMessage::ScmRights(mut descriptors) = message
                 && let Some(listener) = descriptors.next()
             {
-                return Ok(SyscallObserver { listener, command: self.socket });
+                return Ok(SyscallObserver { listener, command: self.socket, receiving: Mutex::new(()) });
             }
         }
         Err(io::ErrorKind::UnexpectedEof.into())
@@ -195,15 +207,43 @@ impl SyscallObserver {
     /// # Errors
     /// When the kernel refuses to deliver or continue a call for another reason than the caller's death.
     pub fn next(&self, see: &mut dyn FnMut(FileNameCall)) -> io::Result<bool> {
+        match self.receive(None)? {
+            Received::Call(notification) => self.pass_on(&notification, see).map(|()| true),
+            Received::Nothing => Ok(true),
+            Received::Ended => Ok(false),
+        }
+    }
+
+    /// As [`next`](Self::next), for a second thread: waits at most `limit` (in milliseconds), and not at all while another thread waits. Returns whether
+    /// there was a call.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn next_within(&self, limit: u16, see: &mut dyn FnMut(FileNameCall)) -> io::Result<bool> {
+        match self.receive(Some(limit))? {
+            Received::Call(notification) => self.pass_on(&notification, see).map(|()| true),
+            Received::Nothing | Received::Ended => Ok(false),
+        }
+    }
+
+    fn receive(&self, limit: Option<u16>) -> io::Result<Received> {
+        let _turn = match limit {
+            None => self.receiving.lock().unwrap_or_else(PoisonError::into_inner),
+            Some(_) => match self.receiving.try_lock() {
+                Ok(turn) => turn,
+                Err(_) => return Ok(Received::Nothing),
+            },
+        };
         let descriptor = |descriptor: &OwnedFd, events| libc::pollfd { fd: descriptor.as_raw_fd(), events, revents: 0 };
         let mut descriptors = [descriptor(&self.listener, libc::POLLIN), descriptor(&self.command, 0)];
         // SAFETY: two valid pollfds are passed with the count 2.
-        if unsafe { libc::poll(descriptors.as_mut_ptr(), 2, -1) } < 0 {
+        let ready = unsafe { libc::poll(descriptors.as_mut_ptr(), 2, limit.map_or(-1, i32::from)) };
+        if ready < 0 {
             let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::Interrupted { Ok(true) } else { Err(error) };
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(Received::Nothing) } else { Err(error) };
         }
         if descriptors[0].revents & libc::POLLIN == 0 {
-            return Ok(false);
+            return Ok(if ready == 0 { Received::Nothing } else { Received::Ended });
         }
         // SAFETY: all-zero bytes are a valid `seccomp_notif`, and the kernel demands zeroes.
         let mut notification: libc::seccomp_notif = unsafe { mem::zeroed() };
@@ -211,9 +251,13 @@ impl SyscallObserver {
         let received =
             unsafe { libc::ioctl(self.listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_RECV, &raw mut notification) };
         if received != 0 {
-            return ignore_death(io::Error::last_os_error());
+            return ignore_death(io::Error::last_os_error()).map(|()| Received::Nothing);
         }
-        if let Some(call) = decode(&notification) {
+        Ok(Received::Call(notification))
+    }
+
+    fn pass_on(&self, notification: &libc::seccomp_notif, see: &mut dyn FnMut(FileNameCall)) -> io::Result<()> {
+        if let Some(call) = decode(notification) {
             see(call);
         }
         let mut response = libc::seccomp_notif_resp {
@@ -222,9 +266,9 @@ impl SyscallObserver {
             error: 0,
             flags: libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
         };
-        // SAFETY: as above; the response names the notification just received.
+        // SAFETY: as in `receive`; the response names a notification that was received.
         let sent = unsafe { libc::ioctl(self.listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_SEND, &raw mut response) };
-        if sent != 0 { ignore_death(io::Error::last_os_error()) } else { Ok(true) }
+        if sent != 0 { ignore_death(io::Error::last_os_error()) } else { Ok(()) }
     }
 }
 
@@ -237,9 +281,9 @@ const fn read_write_ioctl(number: u32, size: usize) -> libc::Ioctl {
 }
 
 /// The caller may be killed between its call and our reply: `ENOENT`, or `EINTR` for a signal.
-fn ignore_death(error: io::Error) -> io::Result<bool> {
+fn ignore_death(error: io::Error) -> io::Result<()> {
     match error.raw_os_error() {
-        Some(libc::ENOENT | libc::EINTR) => Ok(true),
+        Some(libc::ENOENT | libc::EINTR) => Ok(()),
         _ => Err(error),
     }
 }

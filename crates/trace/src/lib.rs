@@ -12,6 +12,7 @@ mod names;
 mod outside_names;
 mod page_fills;
 mod page_uses;
+mod relief;
 pub mod start;
 mod touched_working_set;
 mod working_set;

@@ -19,6 +19,7 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat};
 
 use crate::TraceError;
 use crate::outside_names::OutsideNames;
+use crate::relief::for_each_call;
 
 /// A name at its first use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,16 +108,11 @@ impl NameLog {
 
     fn followed(mut self, observer: &SyscallObserver) -> Result<Self, TraceError> {
         self.observer = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).ok();
-        loop {
-            let more = observer.next(&mut |call| self.note(&call)).map_err(|source| TraceError::Names { source })?;
-            if !more {
-                return Ok(self);
-            }
-        }
+        for_each_call(observer, &mut |call, at| self.note(call, at))?;
+        Ok(self)
     }
 
-    fn note(&mut self, call: &FileNameCall) {
-        let at = crate::working_set::monotonic_now();
+    fn note(&mut self, call: &FileNameCall, at: Duration) {
         if call.request == FileRequest::Execute {
             self.executions.push((at, call.thread));
             self.outside.executed(call.thread);
