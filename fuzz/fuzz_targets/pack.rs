@@ -19,10 +19,11 @@ fuzz_target!(|bytes: &[u8]| {
         let closed_world = sparse.then(|| ClosedWorld { not_interposed: Some(not_interposed), ..ClosedWorld::default() });
         let passes = if sparse { Passes::all_safe() } else { Passes::default() };
         let options = PackOptions { passes, closed_world, sparse, drop_syment, ..PackOptions::default() };
+        let Ok(PackDecision::Pack(plan)) = plan_pack(&file, &options) else { continue };
         let edit = BindEdit {
             not_interposed: options.closed_world.iter().filter_map(|world| world.not_interposed.clone()).flatten().collect(),
+            pure_virtual: plan.summary.pure_virtual > 0,
         };
-        let Ok(PackDecision::Pack(plan)) = plan_pack(&file, &options) else { continue };
         let packed = plan.script.to_vec(bytes).expect("the script copies what is there");
         assert_eq!(packed.len() as u64, plan.summary.size_after);
         if prove_bound(Source::in_memory(bytes), Source::in_memory(&packed), &edit).is_err() {

@@ -13,6 +13,8 @@ pub struct BindEdit {
     /// Dynamic symbols, by index, that no object before this one defines in the programs for which the output is made.
     /// The proof cannot know this; whoever makes the edit must.
     pub not_interposed: BTreeSet<u32>,
+    /// References to `__cxa_pure_virtual` may lead to a jump in the file itself, whose operand is one of these words.
+    pub pure_virtual: bool,
 }
 
 /// The new search for libraries of a file.

@@ -19,8 +19,11 @@ pub struct Proof {
     pub relr_relocations: u64,
     /// Other relocations that are the same and in the same order.
     pub other_relocations: u64,
-    /// References to the original's own definitions that are relative in the output: the same address without a look-up.
+    /// References with a symbol that are relative in the output: those to the original's own definitions, with the same address without a look-up,
+    /// and those to pure virtual functions.
     pub bound_references: u64,
+    /// Those among them that lead to a jump to `__cxa_pure_virtual`.
+    pub pure_virtual_references: u64,
     /// Entries of the original's dynamic table, without the final `DT_NULL`.
     pub dynamic_entries: u64,
     /// Redundant entries that only one of the files has, by name.

@@ -18,6 +18,12 @@ pub enum Refusal {
     /// No dynamic table.
     #[error("no dynamic table: a static program, or a file without its loaded bytes")]
     NoDynamicTable,
+    /// `pure-virtual`: code for this architecture is not known.
+    #[error("only the code of x86-64 is known")]
+    JumpsUnknown,
+    /// `pure-virtual`: no place for ten bytes of code.
+    #[error("no ten unused bytes between two functions, of which the unwind tables tell")]
+    NoUnusedCode,
     /// An architecture with unknown or untested relocations.
     #[error("RELR is untested on architecture {0}")]
     Machine(String),
@@ -218,6 +224,8 @@ impl Refusal {
             Self::TableIsNoSection { .. } => "table-is-no-section",
             Self::UnknownPointer { .. } => "unknown-pointer",
             Self::PointedTo { .. } => "pointed-to",
+            Self::JumpsUnknown => "machine",
+            Self::NoUnusedCode => "no-unused-code",
             Self::SymbolInTables { .. } => "symbol-in-tables",
             Self::NoDynamicSlot { .. } => "no-dynamic-slot",
             Self::Payload { .. } => "payload",

@@ -209,8 +209,8 @@ impl<'file, 'data> Restorer<'file, 'data> {
         Ok(bytes)
     }
 
-    /// The next records with symbols of the file's own, in the type `kind`. The addend is what the word has in addition to
-    /// the symbol's value.
+    /// The next records with symbols, in the type `kind`. The addend is what the word has in addition to the value of a symbol of the
+    /// file's own; with the others, which pure virtual functions have, it is 0.
     fn bound_records(&mut self, kind: u32, symbols: &[u32]) -> Result<Vec<u8>, Refusal> {
         let (form, _) = self.kind()?;
         let file = self.file;
@@ -227,7 +227,8 @@ impl<'file, 'data> Restorer<'file, 'data> {
                 let word = file.memory_bytes("a relocated word", *address, encoding.word_size())?;
                 let word = encoding.word(word).ok_or_else(misfit)?;
                 let symbol = table.get(*number).ok_or_else(misfit)?;
-                bytes.extend(word_bytes(encoding, word.wrapping_sub(symbol.value.0)));
+                let addend = if symbol.is_defined() { word.wrapping_sub(symbol.value.0) } else { 0 };
+                bytes.extend(word_bytes(encoding, addend));
             }
         }
         self.bound.extend(addresses);

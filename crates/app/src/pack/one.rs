@@ -124,6 +124,7 @@ impl Packer<'_> {
         let writing = self.writing(task, original, &view, keep_original);
         let edit = BindEdit {
             not_interposed: options.closed_world.and_then(|world| world.not_interposed).unwrap_or_default(),
+            pure_virtual: plan.summary.pure_virtual > 0,
         };
         let claim = if plan.summary.bound > 0 { Claim::Bound(&edit) } else { Claim::SameIdentified };
         Ok(match write_or_refuse(&writing, &plan.script, claim)? {

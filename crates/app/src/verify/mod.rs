@@ -193,11 +193,15 @@ fn prove_packed(original: Source<'_>, output: Source<'_>, own: Option<&BindEdit>
 /// programs lets another object take over, as these programs are now.
 fn own_references(view: &FileView) -> Result<Option<BindEdit>, AppError> {
     let Ok(file) = ElfFile::parse(view.bytes()) else { return Ok(None) };
-    let Some(about) = About::read(&file).filter(|about| about.edits.iter().any(|edit| edit == Pass::BindLocal.name()))
-    else {
+    let Some(about) = About::read(&file) else { return Ok(None) };
+    let has = |pass: Pass| about.edits.iter().any(|edit| edit == pass.name());
+    if !has(Pass::BindLocal) && !has(Pass::PureVirtual) {
         return Ok(None);
+    }
+    let pure_virtual = has(Pass::PureVirtual);
+    let Some(world) = about.world.filter(|_| has(Pass::BindLocal)) else {
+        return Ok(Some(BindEdit { pure_virtual, ..BindEdit::default() }));
     };
-    let Some(world) = about.world else { return Ok(Some(BindEdit::default())) };
     let programs: Vec<PathBuf> = world.programs.iter().map(PathBuf::from).collect();
     let all = World::of(&programs, &Silent)?;
     let closed = all.symbols()?.closed(Path::new(&world.file), &file);
@@ -205,7 +209,7 @@ fn own_references(view: &FileView) -> Result<Option<BindEdit>, AppError> {
     let lost = || anyhow::anyhow!("no program of its closed world loads `{}`", escaped(&world.file));
     let not_interposed =
         closed.not_interposed.ok_or_else(lost).hint(|| "pack the original again for the programs that load it now")?;
-    Ok(Some(BindEdit { not_interposed }))
+    Ok(Some(BindEdit { not_interposed, pure_virtual }))
 }
 
 /// Compares with a file: the original, or for a program with edits after the binding, the program before or after the

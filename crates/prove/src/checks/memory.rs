@@ -38,7 +38,8 @@ pub(crate) fn check(
     } else {
         Vec::new()
     };
-    let apart = joined([original.places.exempt.as_slice(), &first_words].concat());
+    let jump: Vec<Range<u64>> = expected.jump.iter().map(|jump| jump.gap.clone()).collect();
+    let apart = joined([original.places.exempt.as_slice(), &first_words, &jump].concat());
     let mut walk = Walk { original, output, moved, biases: &biases, behind: [0, 0] };
     for load in original.image.loads() {
         for range in without(&load.memory(), &apart) {

@@ -15,6 +15,7 @@ mod own;
 mod payload;
 mod pointers;
 mod profiling;
+mod pure_virtual;
 mod relocations;
 mod search_entries;
 mod sections;
@@ -25,6 +26,7 @@ mod versions;
 
 use self::expected::Expected;
 use self::own::Bound;
+use self::pure_virtual::Jump;
 use crate::edit::{BindEdit, SearchEdit};
 use crate::image::Image;
 use crate::loaded::{Loaded, places};
@@ -38,7 +40,7 @@ pub(crate) fn compare(original: Source<'_>, output: Source<'_>, edit: Edit<'_>) 
     let original = Image::read(Which::Original, original)?;
     let output = Image::read(Which::Output, output)?;
     header::check(&original, &output)?;
-    let expected = match edit {
+    let mut expected = match edit {
         Edit::Search(edit) => Expected::of_search(edit, &original, &output)?,
         Edit::Bind(edit) => Expected::of_bind(edit),
         Edit::None => Expected::default(),
@@ -52,6 +54,9 @@ pub(crate) fn compare(original: Source<'_>, output: Source<'_>, edit: Edit<'_>) 
     symbols::check_tables(old, new, &mut proof)?;
     versions::check(old, new, &mut proof)?;
     symbols::check_lookups(old, new, &mut proof)?;
+    if expected.bind.is_some_and(|edit| edit.pure_virtual) {
+        expected.jump = Jump::find(old, new)?;
+    }
     let bound = relocations::check(old, new, &expected, &mut proof)?;
     compare_memory(old, new, &bound, &expected, &mut proof)?;
     let shifts = sections::check(old, new, &expected, &mut proof)?;
@@ -81,6 +86,9 @@ fn compare_memory(
     let (mut old, new) = (Loaded::new(original.0, original.1)?, Loaded::new(output.0, output.1)?);
     let moved = places::moved(original, output);
     proof.relative_relocations = old.slots.count();
+    if let Some(jump) = &expected.jump {
+        jump.check_pointers(original.0, &old.slots)?;
+    }
     old.slots.bind(bound.iter().map(|bound| (bound.address, bound.value)));
     proof.relr_relocations = new.slots.relr_count;
     entries::check_pointers(output.0, &moved, expected)?;

@@ -21,9 +21,13 @@ pub(crate) fn check(
     proof: &mut Proof,
 ) -> Result<Vec<Bound>, NotProven> {
     let mut all_bound = Vec::new();
+    let mut pure_virtual: u64 = 0;
     for form in [Form::Rel, Form::Rela] {
         let may_bind = |record: &Record| {
-            let bound = expected.bind.and_then(|edit| own::bound(original, record, edit));
+            let own = || expected.bind.and_then(|edit| own::bound(original, record, edit));
+            let jump = expected.jump.as_ref().and_then(|jump| jump.value_of(original, record));
+            pure_virtual = pure_virtual.saturating_add(jump.is_some().into());
+            let bound = jump.map(|value| Bound { address: record.offset, value }).or_else(own);
             bound.map(|bound| all_bound.push(bound)).is_some()
         };
         compare(form, others(original, form), others(output, form), may_bind, proof)?;
@@ -52,6 +56,7 @@ pub(crate) fn check(
     check_counts(output)?;
     check_symbols(output)?;
     proof.bound_references = all_bound.len() as u64;
+    proof.pure_virtual_references = pure_virtual;
     Ok(all_bound)
 }
 

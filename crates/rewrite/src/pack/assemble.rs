@@ -5,6 +5,7 @@ use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, FileSpan, Position, Tag
 use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
 use super::headers::program_headers;
 use super::in_place::Changed;
+use super::own::passes;
 use super::pass::Pass;
 use super::place::Placed;
 use super::relatives::{InPlace, Relatives};
@@ -38,6 +39,8 @@ pub(super) struct Parts<'a, 'data> {
     pub(super) bound: u64,
     /// Those among them that stay in their table.
     pub(super) bound_in_place: u64,
+    /// Those among `bound` that lead to a pure virtual function.
+    pub(super) pure_virtual: u64,
     /// The words of these that change.
     pub(super) in_place: &'a [Changed],
 }
@@ -112,12 +115,9 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         held,
         order: relatives.order.clone(),
     };
-    let edits: &[&str] = match parts.bound {
-        0 => &[Pass::Relr.name()],
-        _ => &[Pass::BindLocal.name(), Pass::Relr.name()],
-    };
+    let edits: Vec<&str> = passes(parts.bound, parts.pure_virtual).chain([Pass::Relr]).map(Pass::name).collect();
     let world = options.world().filter(|_| parts.bound > 0);
-    let note = NoteText { edits, world, content: None };
+    let note = NoteText { edits: &edits, world, content: None };
     let (script, kept) = assembly.finish(note, rule(parts, options.undo))?;
     let summary = summary(parts, script.size(), kept);
     Ok(PackPlan { script, summary })
@@ -235,6 +235,7 @@ fn summary(parts: &Parts<'_, '_>, size_after: u64, way_back: WayBack) -> PackSum
         size_after,
         packed: relatives.packed,
         bound: parts.bound,
+        pure_virtual: parts.pure_virtual,
         kept_relative: relatives.kept_relative,
         kept_others: relatives.kept_others,
         record_bytes_before: relatives.table.size(),

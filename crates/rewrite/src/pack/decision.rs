@@ -81,7 +81,9 @@ pub enum NothingToPack {
     NoRelative,
     /// No reference to its own definitions can become relative.
     NoOwnReferences,
-    /// The same, and no program of the closed world loads it.
+    /// It has no two references to `__cxa_pure_virtual`.
+    NoPureVirtual,
+    /// `NoOwnReferences`, and no program of the closed world loads it.
     NotInClosedWorld,
     /// The file would not become a page smaller.
     #[serde(rename_all = "snake_case")]
@@ -127,6 +129,8 @@ pub struct PackSummary {
     pub packed: u64,
     /// Number of relocations with a symbol that became relative, as RELR or in their table.
     pub bound: u64,
+    /// Those among `bound` that lead to a pure virtual function.
+    pub pure_virtual: u64,
     /// Number of relative relocations that stay, because RELR cannot encode them.
     pub kept_relative: u64,
     /// Number of other relocations in the same table, which stay.

@@ -35,6 +35,7 @@ pub(super) fn plan(subject: &Subject<'_, '_>, bound: &Bound) -> Result<PackPlan,
     for table in relocations.tables() {
         patches.extend(self::patches(file, table, &bound.values)?);
     }
+    patches.extend(&bound.code);
     let mut edits = Edits::default();
     let first = first_bytes(file);
     edits.replace(FileSpan::first(first.len() as u64), vec![Piece::Bytes(first.to_vec())]);
@@ -65,7 +66,7 @@ pub(super) fn plan(subject: &Subject<'_, '_>, bound: &Bound) -> Result<PackPlan,
         true => WayBackRule::AtMost(ALWAYS.max(count.saturating_mul(UNDO_BYTES))),
     };
     let world = options.world();
-    let note = NoteText { edits: &[Pass::BindLocal.name()], world, content: None };
+    let note = NoteText { edits: &bound.passes().map(Pass::name).collect::<Vec<_>>(), world, content: None };
     let (script, way_back) = assembly.finish(note, rule)?;
     let record_bytes = relocations.tables().map(RelocationTable::size).sum();
     let summary = PackSummary {
@@ -75,6 +76,7 @@ pub(super) fn plan(subject: &Subject<'_, '_>, bound: &Bound) -> Result<PackPlan,
         size_after: script.size(),
         packed: 0,
         bound: count,
+        pure_virtual: bound.pure_virtual,
         kept_relative: 0,
         kept_others: 0,
         record_bytes_before: record_bytes,

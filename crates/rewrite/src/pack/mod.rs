@@ -8,6 +8,7 @@
 //! |---|---|
 //! | the passes, and what each reports | `pass.rs` |
 //! | references to the file's own definitions (`bind-local`) | `own.rs`; without RELR `in_place.rs` |
+//! | references to pure virtual functions (`pure-virtual`), and the code for them | `pure_virtual.rs`, `unused_code.rs` |
 //! | check the file | `checks.rs` |
 //! | the loader's tables, and the run of them around the relocations | `anatomy/tables.rs` |
 //! | the relocations to convert, and the values of their words | `relatives.rs`, `words.rs` |
@@ -26,10 +27,12 @@ mod in_place;
 mod own;
 mod pass;
 mod place;
+mod pure_virtual;
 mod relatives;
 mod room;
 mod sections;
 mod slots;
+mod unused_code;
 mod versions;
 mod way_back;
 mod words;
@@ -73,6 +76,19 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
         let closed = options.closed_world.as_ref().and_then(|closed| closed.not_interposed.as_ref());
         bound = own::find(file, &dynamic, &relocations, closed.unwrap_or(&BTreeSet::new()))?;
     }
+    let mut pure_virtual = None;
+    if let (true, Ok(_)) = (options.passes.has(Pass::PureVirtual), &table) {
+        let found = pure_virtual::find(file, &dynamic, &relocations);
+        pure_virtual = Some(match found {
+            Ok(Some(found)) => {
+                let relocations = found.values.len() as u64;
+                bound.add(found);
+                Ok(PassOutcome::Done { relocations })
+            }
+            Ok(None) => Ok(PassOutcome::Nothing { cause: NothingToPack::NoPureVirtual }),
+            Err(refusal) => Err(refusal),
+        });
+    }
     let relr = options.passes.has(Pass::Relr).then(|| relr(&subject, table.clone(), &bound));
     let (mut plan, relr) = match relr {
         Some(Ok(Ok(plan))) => {
@@ -90,15 +106,28 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
             return nothing(if is_lost { NothingToPack::NotInClosedWorld } else { cause });
         }
         Some(Err(refusal)) => return Err(refusal),
-        None => return table.map(|_| PackDecision::Nothing(nothing_bound(options))),
+        None => {
+            return match pure_virtual {
+                _ if table.is_err() || options.passes.has(Pass::BindLocal) => {
+                    table.map(|_| PackDecision::Nothing(nothing_bound(options)))
+                }
+                Some(Err(refusal)) => Err(refusal),
+                _ => nothing(NothingToPack::NoPureVirtual),
+            };
+        }
     };
     if options.passes.has(Pass::BindLocal) {
-        let outcome = match plan.summary.bound {
+        // What is counted in a file in memory: no overflow.
+        let outcome = match plan.summary.bound.wrapping_sub(plan.summary.pure_virtual) {
             0 => PassOutcome::Nothing { cause: nothing_bound(options) },
             relocations => PassOutcome::Done { relocations },
         };
         plan.summary.passes.push(PassReport { pass: Pass::BindLocal, outcome });
         plan.summary.own_references = Some(bound.counts);
+    }
+    if let Some(found) = pure_virtual {
+        let outcome = found.unwrap_or_else(|refusal| PassOutcome::from(&refusal));
+        plan.summary.passes.push(PassReport { pass: Pass::PureVirtual, outcome });
     }
     plan.summary.passes.extend(relr.map(|outcome| PassReport { pass: Pass::Relr, outcome }));
     Ok(PackDecision::Pack(Box::new(plan)))
@@ -171,6 +200,7 @@ fn relr(
     let entries = slots::make_room(file, dynamic, &wanted)?;
     let mut in_place = in_place::plt_patches(file, relocations, bound)?;
     in_place.extend(in_place::patches(file, &table, &relatives.bound_in_table)?);
+    in_place.extend(&bound.code);
     // Counts of records in memory: no overflow.
     let bound_in_place = bound.plt.len().wrapping_add(relatives.bound_in_table.len()) as u64;
     let parts = Parts {
@@ -182,6 +212,7 @@ fn relr(
         entries: &entries,
         bound: relatives.bound.wrapping_add(bound_in_place),
         bound_in_place,
+        pure_virtual: bound.pure_virtual,
         in_place: &in_place,
     };
     let plan = assemble::assemble(&parts, options)?;

@@ -18,6 +18,9 @@ use coldstart_elf::{
 use serde::Serialize;
 
 use super::checks;
+use super::in_place::Changed;
+use super::pass::Pass;
+use super::pure_virtual::PureVirtual;
 use super::words::Words;
 use crate::refusal::Refusal;
 
@@ -47,6 +50,10 @@ pub(super) struct Bound {
     /// The same for the PLT's table.
     pub(super) plt: BTreeMap<usize, u64>,
     pub(super) counts: OwnReferences,
+    /// Those among `values` that lead to a pure virtual function.
+    pub(super) pure_virtual: u64,
+    /// Code that these lead to.
+    pub(super) code: Vec<Changed>,
 }
 
 /// The relocation types that write a symbol's address into a word.
@@ -65,6 +72,25 @@ impl Bound {
     pub(super) fn is_empty(&self) -> bool {
         self.values.is_empty() && self.plt.is_empty()
     }
+
+    /// Adds those of another pass, which are others: their symbol is not the file's own.
+    pub(super) fn add(&mut self, found: PureVirtual) {
+        self.pure_virtual = found.values.len() as u64;
+        self.values.extend(found.values);
+        self.code = found.code;
+    }
+
+    /// The passes that made them relative.
+    pub(super) fn passes(&self) -> impl Iterator<Item = Pass> {
+        let all = self.values.len().wrapping_add(self.plt.len()) as u64;
+        passes(all, self.pure_virtual)
+    }
+}
+
+/// The passes that make this many records relative, of which some lead to pure virtual functions.
+pub(super) fn passes(bound: u64, pure_virtual: u64) -> impl Iterator<Item = Pass> {
+    let own = (bound > pure_virtual).then_some(Pass::BindLocal);
+    own.into_iter().chain((pure_virtual > 0).then_some(Pass::PureVirtual))
 }
 
 /// The types of an architecture, by its ABI supplement.

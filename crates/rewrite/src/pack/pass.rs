@@ -14,18 +14,21 @@ use crate::refusal::Refusal;
 pub enum Pass {
     /// References to the file's own definitions become relative.
     BindLocal,
+    /// References to `__cxa_pure_virtual` become relative.
+    PureVirtual,
     /// Relative relocations become RELR.
     Relr,
 }
 
 impl Pass {
     /// All passes, in the order in which they are applied.
-    pub const ALL: [Self; 2] = [Self::BindLocal, Self::Relr];
+    pub const ALL: [Self; 3] = [Self::BindLocal, Self::PureVirtual, Self::Relr];
 
     /// Its name, on the command line and in our note.
     pub fn name(self) -> &'static str {
         match self {
             Self::BindLocal => "bind-local",
+            Self::PureVirtual => "pure-virtual",
             Self::Relr => "relr",
         }
     }
@@ -47,6 +50,10 @@ impl Pass {
                 "turns references to the file's own definitions into relative relocations, which the loader applies \
                  without looking up a symbol"
             }
+            Self::PureVirtual => {
+                "has the tables of virtual functions point to a jump of the file's own to `__cxa_pure_virtual`, so that all \
+                 of these words but one are relative"
+            }
             Self::Relr => "stores relative relocations as RELR, and removes the freed bytes from the file",
         }
     }
@@ -58,6 +65,10 @@ impl Pass {
                 "no other object can define the symbol: it is local or hidden, or the file says DT_SYMBOLIC \
                  (glibc); with --closed-world also where no earlier object of the named programs defines it"
             }
+            Self::PureVirtual => {
+                "always: the jump leads to where the loader puts the one word that keeps its relocation; nothing compares \
+                 the addresses of pure virtual functions"
+            }
             Self::Relr => "the loader knows RELR: glibc 2.36, musl 1.2.4, Android 30",
         }
     }
@@ -68,6 +79,10 @@ impl Pass {
             Self::BindLocal => {
                 "leaves references to STB_GNU_UNIQUE, IFUNC, thread-local, absolute and undefined symbols, addresses of \
                  protected ones (a program may hold a copy or a PLT entry), and calls of files that are bound lazily"
+            }
+            Self::PureVirtual => {
+                "refuses files for other processors than x86-64, and those without unused bytes between two functions of \
+                 which the unwind tables tell"
             }
             Self::Relr => "refuses files with too few dynamic entries, and those whose tables something else refers to",
         }
@@ -179,12 +194,12 @@ mod tests {
     #[test]
     fn lists_name_passes() {
         assert_eq!("relr".parse(), Ok(Passes::default()));
-        assert_eq!("relr,bind-local".parse(), Ok(Passes::all_safe()));
+        assert_eq!("relr,pure-virtual,bind-local".parse(), Ok(Passes::all_safe()));
         assert_eq!("all-safe".parse(), Ok(Passes::all_safe()));
         let unknown = "relr,prelink".parse::<Passes>().unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "no pass `prelink`: the passes are `bind-local`, `relr`, and `all-safe` for all of them"
+            "no pass `prelink`: the passes are `bind-local`, `pure-virtual`, `relr`, and `all-safe` for all of them"
         );
         assert!("".parse::<Passes>().is_err());
     }

@@ -85,7 +85,7 @@ fn proves(original: &[u8], output: &[u8], edit: &BindEdit) -> Result<u64, String
 #[test]
 fn each_kind_of_reference_has_its_fate() {
     for linker in linkers() {
-        let world = BindEdit { not_interposed: all_symbols() };
+        let world = BindEdit { not_interposed: all_symbols(), ..BindEdit::default() };
         let certain = BindEdit::default();
         // DT_SYMBOLIC is glibc's, and a closed world anybody's.
         for (elf, closed, edit) in
@@ -135,7 +135,7 @@ fn the_proof_needs_its_own_reasons() {
         let bound: Vec<u32> = all_symbols().into_iter().collect();
         let lacking = bound.iter().filter(|number| {
             let not_interposed = bound.iter().copied().filter(|other| other != *number).collect();
-            proves(&plain.0, &bytes, &BindEdit { not_interposed }).is_err()
+            proves(&plain.0, &bytes, &BindEdit { not_interposed, ..BindEdit::default() }).is_err()
         });
         assert!(lacking.take(5).count() == 5, "{linker}");
     }
@@ -146,7 +146,7 @@ fn the_proof_needs_its_own_reasons() {
 fn wrong_bindings_are_found_out() {
     for linker in linkers() {
         let elf = library(linker, true);
-        let edit = BindEdit { not_interposed: all_symbols() };
+        let edit = BindEdit { not_interposed: all_symbols(), ..BindEdit::default() };
         let (bytes, _) = rewritten(&elf, &options("all-safe", Some(all_symbols()))).unwrap();
         let file = ElfFile::parse(&bytes).unwrap();
         let dynamic = file.dynamic().unwrap().unwrap();

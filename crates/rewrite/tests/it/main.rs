@@ -10,6 +10,7 @@ mod pack_order;
 mod pack_refused;
 mod prove_packed;
 mod prove_search_planned;
+mod pure_virtual;
 mod replace;
 mod replace_kept;
 mod replace_killed;

@@ -14,6 +14,7 @@ pub(super) fn nothing(nothing: NothingToPack) -> String {
         NothingToPack::AlreadyRelr => "its relative relocations are already RELR".to_owned(),
         NothingToPack::NoRelative => "it has no relative relocations".to_owned(),
         NothingToPack::NoOwnReferences => "no reference to its own definitions can become relative".to_owned(),
+        NothingToPack::NoPureVirtual => "no two references to `__cxa_pure_virtual`".to_owned(),
         NothingToPack::NotInClosedWorld => {
             "no program of the closed world loads it, and no reference to its own definitions is certain".to_owned()
         }
@@ -36,6 +37,7 @@ pub(super) fn nothing_in_short(nothing: NothingToPack) -> &'static str {
         NothingToPack::AlreadyRelr => "already linked with RELR",
         NothingToPack::NoRelative => "no relative relocations",
         NothingToPack::NoOwnReferences => "no reference that can become relative",
+        NothingToPack::NoPureVirtual => "no references to pure virtual functions",
         NothingToPack::NotInClosedWorld => "loaded by no program of the closed world",
         NothingToPack::NoGain { stuck: Some(Stuck::NoProgramHeader), .. } => {
             "no room for another program header; `--sparse` makes a hole"
@@ -90,6 +92,10 @@ pub(super) fn room(summary: &PackSummary) -> String {
 /// The outcome of a pass.
 pub(super) fn pass(report: &PassReport, summary: &PackSummary) -> String {
     match &report.outcome {
+        PassOutcome::Done { relocations } if report.pass == Pass::PureVirtual => format!(
+            "{} to `__cxa_pure_virtual` became relative: a jump in the file leads there",
+            counted(*relocations, "reference")
+        ),
         PassOutcome::Done { relocations } => {
             let place = if summary.relr_bytes > 0 { "relative" } else { "relative, in their table" };
             let own = summary.own_references.unwrap_or_default();

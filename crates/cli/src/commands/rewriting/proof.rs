@@ -23,9 +23,14 @@ pub(in super::super) fn proof_words(proof: &Proof) -> String {
     );
     let mut text = std::iter::once(memory).chain(counts).collect::<Vec<_>>().join(", ");
     text.push_str(": the same");
-    if proof.bound_references > 0 {
-        let references = counted(proof.bound_references, "reference");
+    let own = proof.bound_references.saturating_sub(proof.pure_virtual_references);
+    if own > 0 {
+        let references = counted(own, "reference");
         text.push_str(&format!("; {references} to its own definitions: their addresses, without a look-up"));
+    }
+    if proof.pure_virtual_references > 0 {
+        let references = counted(proof.pure_virtual_references, "reference");
+        text.push_str(&format!("; {references} to pure virtual functions: a jump to the same function"));
     }
     text
 }
