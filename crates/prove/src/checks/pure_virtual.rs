@@ -43,7 +43,8 @@ impl Jump {
         if original.0.header.machine != elf::EM_X86_64 || !original.0.encoding.wide {
             return Err(wrong("only the code of x86-64 is known"));
         }
-        let functions = around(original.0, start).ok_or_else(|| wrong("the unwind tables do not tell of a gap there"))?;
+        let functions =
+            around(original.0, start).ok_or_else(|| wrong("the unwind tables do not tell of a gap there"))?;
         let gap = functions.before.end..functions.next;
         let code = |image: &Image<'_>, range: &Range<u64>| image.at(range.clone()).map(<[u8]>::to_vec);
         let (before, old) = (code(original.0, &functions.before), code(original.0, &gap));
@@ -99,7 +100,9 @@ fn is_reference((image, tables): (&Image<'_>, &Tables<'_>), record: &Record) -> 
 /// The first address at which code differs, by the original's sections: segments with code may have the loader's tables, too. What differs
 /// elsewhere, the comparison of all memory finds.
 fn first_difference(original: &Image<'_>, output: &Image<'_>) -> Option<u64> {
-    let is_code = |section: &&Section<'_>| section.kind == SHT_PROGBITS && section.is_allocated() && section.flags.contains(SHF_EXECINSTR);
+    let is_code = |section: &&Section<'_>| {
+        section.kind == SHT_PROGBITS && section.is_allocated() && section.flags.contains(SHF_EXECINSTR)
+    };
     let differing = |section: &Section<'_>| {
         let (old, new) = (original.at(section.memory())?, output.at(section.memory())?);
         let place = old.iter().zip(new).position(|(old, new)| old != new)?;

@@ -8,8 +8,7 @@ use std::process::{Command, Output};
 use coldstart_elf::{ElfFile, Vaddr};
 use coldstart_prove::{BindEdit, Source, prove, prove_bound, prove_identity};
 use coldstart_rewrite::{
-    ChangedFile, NothingToPack, PackDecision, PackOptions, PackSummary, Pass, PassOutcome, Refusal,
-    plan_pack,
+    ChangedFile, NothingToPack, PackDecision, PackOptions, PackSummary, Pass, PassOutcome, Refusal, plan_pack,
 };
 use coldstart_testing::compile;
 
@@ -42,8 +41,15 @@ int main(int count, char **words) {\n\
 fn library(compiler: &str, linker: &str, path: &Path) {
     let linker = format!("-fuse-ld={linker}");
     let relr = ["-Wl,-z,nopack-relative-relocs"].iter().copied().filter(|_| !linker.ends_with("gold"));
-    let mut options =
-        vec!["-O2", "-fno-inline", "-fPIC", "-shared", "-ftemplate-depth=1000", "-Wl,-soname,libearly.so", "-Wl,-z,now,-Bsymbolic"];
+    let mut options = vec![
+        "-O2",
+        "-fno-inline",
+        "-fPIC",
+        "-shared",
+        "-ftemplate-depth=1000",
+        "-Wl,-soname,libearly.so",
+        "-Wl,-z,now,-Bsymbolic",
+    ];
     options.push(&linker);
     options.extend(relr);
     compile(compiler, path, LIBRARY, &options);
@@ -102,7 +108,10 @@ fn a_call_ends_the_program_as_before() {
             let (bytes, summary) = packed(&original, passes);
             assert!(summary.pure_virtual >= 402, "{linker}, {passes}: {summary:?}");
             assert!(is_proven(&original, &bytes, &EDIT()), "{linker}, {passes}");
-            assert!(!is_proven(&original, &bytes, &BindEdit::default()), "{linker}, {passes}: the edit says what it does");
+            assert!(
+                !is_proven(&original, &bytes, &BindEdit::default()),
+                "{linker}, {passes}: the edit says what it does"
+            );
             assert!(prove(Source::in_memory(&original), Source::in_memory(&bytes)).is_err(), "{linker}, {passes}");
             prove_identity(Source::in_memory(&bytes)).unwrap();
             assert!(restored(&bytes, ChangedFile::Refuse).unwrap() == original, "{linker}, {passes}");
