@@ -95,7 +95,9 @@ impl Linking for RustProgram {
         let mut build = cargo();
         build.current_dir(&self.package);
         build.args(["rustc", "--locked", "--release", "--message-format=json-render-diagnostics"]);
-        build.args(["--bin", self.published.binary]).args(self.published.options);
+        // Names of functions come from the program before it is stripped; some profiles strip it themselves.
+        build.args(["--bin", self.published.binary, "--config=profile.release.strip=false"]);
+        build.args(self.published.options);
         build.arg("--target-dir").arg(&self.target).args(["--", "-C", "link-arg=-Wl,--build-id=sha1"]);
         if let Some(list) = list {
             build.args(["-C", &format!("link-arg=-Wl,--symbol-ordering-file={}", text(list))]);
