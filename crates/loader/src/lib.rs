@@ -6,7 +6,6 @@
 //!
 //! A newcomer would not guess that glibc remembers directories but not files: a missing directory is checked once per
 //! process, an existing one is searched again for each library.
-//! about once in a process, one that is there is asked again for each library.
 
 pub mod cache;
 mod calls;
