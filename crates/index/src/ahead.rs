@@ -70,7 +70,7 @@ pub(crate) fn ask_ahead(content: &Path, manifest: &Manifest) {
     // A name that is absent is remembered by the kernel as well.
     in_parallel(&manifest.remote.names, |_, name| drop(std::fs::metadata(as_path(name))));
     let files: Vec<_> = parts.iter().flat_map(|part| &part.read_ahead).chain(&manifest.remote.files).collect();
-    in_parallel(&files, |_, file| read_window(as_path(file)));
+    in_parallel(&files, |_, file| read_start(as_path(file)));
 }
 
 fn as_path(bytes: &[u8]) -> &Path {
@@ -83,10 +83,10 @@ fn checked(part: &LanguageIndex) -> impl Iterator<Item = Guard> {
     part.guards.iter().cloned().chain(part.sources.iter().map(source))
 }
 
-/// Has the first window of a file read.
-fn read_window(path: &Path) {
+/// Has the start of a file read: as much as the kernel reads for one request.
+fn read_start(path: &Path) {
     if let Ok(file) = open_regular(path) {
-        let _ = fadvise(&file, 0, NonZeroU64::new(WINDOW), Advice::WillNeed);
+        let _ = fadvise(&file, 0, None, Advice::WillNeed);
     }
 }
 
