@@ -91,12 +91,48 @@ pub(crate) fn generate(check: bool) -> Result<()> {
             }
         }
     }
+    for target in TARGETS.iter().filter(|target| RELOCATORS.contains(&target.name)) {
+        if !generate_relocator(target, check)? {
+            stale.push(format!("stubs/relocate/{}", target.name));
+        }
+    }
     ensure!(
         stale.is_empty(),
         "not what the source gives: {}\nhint: cargo xtask gen, and commit what it writes",
         stale.join(", ")
     );
     Ok(())
+}
+
+/// The machines of `stubs/relocate/`, whose code becomes part of libraries. It is in assembly, so every assembler gives the same bytes.
+const RELOCATORS: &[&str] = &["x86-64", "i386", "arm", "aarch64"];
+
+/// Whether the code of `pack --passes stub` is what its source gives, or could not be assembled here.
+fn generate_relocator(target: &Target, check: bool) -> Result<bool> {
+    let workspace = crate::cargo::workspace();
+    let built = workspace.join("crates/prove/src/stub").join(format!("{}.bin", target.name));
+    if !is_there(target.compiler) {
+        println!("skipped: {}: there is no {}", built.display(), target.compiler);
+        return Ok(true);
+    }
+    let scratch = crate::cargo::target_directory()?.join("stubs").join("relocate");
+    fs::create_dir_all(&scratch)?;
+    let at = |ending: &str| scratch.join(format!("{}.{ending}", target.name));
+    let source = workspace.join("stubs/relocate").join(format!("{}.S", target.name));
+    run(Command::new(target.compiler).arg("-c").arg(&source).arg("-o").arg(at("o")))?;
+    let objcopy = target.compiler.replace("gcc", "objcopy");
+    run(Command::new(objcopy).args(["-O", "binary", "-j", ".text"]).arg(at("o")).arg(at("bin")))?;
+    let fresh = fs::read(at("bin"))?;
+    if !check {
+        fs::write(&built, fresh)?;
+        println!("built {}", built.display());
+        return Ok(true);
+    }
+    let is_same = fresh == fs::read(&built).unwrap_or_default();
+    if is_same {
+        println!("{} is what its source gives", built.display());
+    }
+    Ok(is_same)
 }
 
 /// Whether the library is what its source gives, or could not be built here.

@@ -15,6 +15,8 @@ pub struct BindEdit {
     pub not_interposed: BTreeSet<u32>,
     /// References to `__cxa_pure_virtual` may lead to a jump in the file itself, whose operand is one of these words.
     pub pure_virtual: bool,
+    /// The output may relocate itself by a stub that `DT_INIT` leads to (docs/pack.md).
+    pub stub: bool,
 }
 
 /// The new search for libraries of a file.

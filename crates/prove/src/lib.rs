@@ -34,6 +34,7 @@ mod image;
 mod loaded;
 mod ranges;
 mod source;
+mod stub;
 mod tables;
 mod verdict;
 
@@ -42,6 +43,7 @@ use checks::Edit;
 pub use checks::our_note::prove_identity;
 pub use edit::{BindEdit, LoadedNote, PathKind, SearchEdit, SearchPath};
 pub use source::Source;
+pub use stub::{NUMBERS as STUB_NUMBERS, stub_code};
 pub use verdict::{NotProven, Proof, Which};
 
 /// Proves that to the dynamic loader `output` is the same object as `original`.

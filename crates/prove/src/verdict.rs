@@ -24,6 +24,8 @@ pub struct Proof {
     pub bound_references: u64,
     /// Those among them that lead to a jump to `__cxa_pure_virtual`.
     pub pure_virtual_references: u64,
+    /// Whether the output has a stub that relocates it.
+    pub relocates_itself: bool,
     /// Entries of the original's dynamic table, without the final `DT_NULL`.
     pub dynamic_entries: u64,
     /// Redundant entries that only one of the files has, by name.

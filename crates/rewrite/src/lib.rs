@@ -41,7 +41,7 @@ pub use note::identity::{Identity, identify};
 pub use note::{About, World, binding_note};
 pub use pack::{
     Caution, ClosedWorld, NothingToPack, OwnReferences, PackDecision, PackOptions, PackPlan, PackSummary, Pass,
-    PassOutcome, PassReport, Passes, Room, SlotSource, Stuck, UnknownPass, plan_pack,
+    PassOutcome, PassReport, Passes, Room, SlotSource, Stuck, WrongPasses, plan_pack,
 };
 pub use payload::Payload;
 pub use refusal::Refusal;

@@ -24,6 +24,15 @@ pub enum Refusal {
     /// `pure-virtual`: no place for ten bytes of code.
     #[error("no ten unused bytes between two functions, of which the unwind tables tell")]
     NoUnusedCode,
+    /// `stub`: no code for this architecture.
+    #[error("there is no stub for its architecture")]
+    NoStub,
+    /// `stub`: the object is used before its initialisers run.
+    #[error("it cannot relocate itself: {0}")]
+    NeededEarly(&'static str),
+    /// `stub`: no place for the code.
+    #[error("no room for the stub behind a segment of code")]
+    NoCodeRoom,
     /// An architecture with unknown or untested relocations.
     #[error("RELR is untested on architecture {0}")]
     Machine(String),
@@ -226,6 +235,9 @@ impl Refusal {
             Self::PointedTo { .. } => "pointed-to",
             Self::JumpsUnknown => "machine",
             Self::NoUnusedCode => "no-unused-code",
+            Self::NoStub => "machine",
+            Self::NeededEarly(_) => "needed-early",
+            Self::NoCodeRoom => "no-code-room",
             Self::SymbolInTables { .. } => "symbol-in-tables",
             Self::NoDynamicSlot { .. } => "no-dynamic-slot",
             Self::Payload { .. } => "payload",

@@ -1,6 +1,6 @@
 //! Undoing an edit: the original, byte for byte, from our note.
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position, RelocationForm, Tag, Vaddr};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position, RelocationForm, RelrTable, Tag, Vaddr};
 use serde::Serialize;
 
 use crate::anatomy::relative_kind;
@@ -136,10 +136,18 @@ struct Restorer<'file, 'data> {
     form: Option<RelocationForm>,
 }
 
+/// The words that a stub applies, without the zero at their end.
+fn words_of_stub<'data>(file: &ElfFile<'data>) -> Option<RelrTable<'data>> {
+    let header = &file.section(".coldstart.words")?.header;
+    let words = file.section_bytes(header).ok()?;
+    let size = usize::try_from(file.encoding().word_size()).ok()?;
+    Some(RelrTable::new(words.get(..words.len().checked_sub(size)?)?, header.offset, file.encoding()))
+}
+
 impl<'file, 'data> Restorer<'file, 'data> {
     fn new(file: &'file ElfFile<'data>, undo: &Undo) -> Result<Self, Refusal> {
         let dynamic = file.dynamic()?.ok_or(Refusal::NoDynamicTable)?;
-        let relr = file.dynamic_relocations(&dynamic)?.relr;
+        let relr = file.dynamic_relocations(&dynamic)?.relr.or_else(|| words_of_stub(file));
         let form = match (dynamic.get(Tag::REL), dynamic.get(Tag::RELA)) {
             (Some(_), None) => Some(RelocationForm::Rel),
             (None, Some(_)) => Some(RelocationForm::Rela),

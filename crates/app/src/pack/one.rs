@@ -125,8 +125,9 @@ impl Packer<'_> {
         let edit = BindEdit {
             not_interposed: options.closed_world.and_then(|world| world.not_interposed).unwrap_or_default(),
             pure_virtual: plan.summary.pure_virtual > 0,
+            stub: options.passes.has(Pass::Stub),
         };
-        let claim = if plan.summary.bound > 0 { Claim::Bound(&edit) } else { Claim::SameIdentified };
+        let claim = if plan.summary.bound > 0 || edit.stub { Claim::Bound(&edit) } else { Claim::SameIdentified };
         Ok(match write_or_refuse(&writing, &plan.script, claim)? {
             Ok(replacement) => Outcome::Done(Done::Packed(Box::new((plan.summary, replacement)))),
             Err(refused) => Outcome::Refused(refused),
@@ -142,7 +143,7 @@ impl Packer<'_> {
         plan: Box<PackPlan>,
         options: &PackOptions,
     ) -> Result<Box<PackPlan>, Refused> {
-        if plan.summary.relr_bytes == 0 || options.libc_floor.is_some() {
+        if !options.passes.has(Pass::Relr) || plan.summary.relr_bytes == 0 || options.libc_floor.is_some() {
             return Ok(plan);
         }
         let Some(refused) = loader_here_too_old(&self.libcs, file) else { return Ok(plan) };

@@ -25,8 +25,8 @@ pub(crate) struct PackArgs {
     #[arg(long, value_name = "PATH", requires = "in_place", conflicts_with_all = ["output", "dry_run"])]
     pub(crate) keep_original: Option<PathBuf>,
 
-    /// What to do, separated by commas: relr, bind-local, or all-safe for all. A file that one pass refuses still gets the
-    /// others
+    /// What to do, separated by commas: relr, bind-local, pure-virtual, all-safe for these three, or stub in place of relr.
+    /// A file that one pass refuses still gets the others
     #[arg(long, value_name = "LIST", default_value = "relr")]
     pub(crate) passes: Passes,
 
@@ -34,7 +34,7 @@ pub(crate) struct PackArgs {
     #[arg(long, exclusive = true)]
     pub(crate) list_passes: bool,
 
-    /// For bind-local: a program, or the trace of a start, that loads the files. Name all that do; references are then also
+    /// For bind-local and stub: a program, or the trace of a start, that loads the files. Name all that do; references are then also
     /// bound where none of these programs lets another object take them over
     #[arg(long, value_name = "PROGRAM|TRACE")]
     pub(crate) closed_world: Vec<PathBuf>,

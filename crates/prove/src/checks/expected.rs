@@ -6,6 +6,7 @@
 use object::elf::{ET_DYN, ET_EXEC, PF_R, PF_W, PF_X, PT_INTERP, PT_LOAD, PT_NOTE, PT_NULL, PT_PHDR, ProgramType};
 
 use super::pure_virtual::Jump;
+use super::stub::Stub;
 use crate::edit::{BindEdit, SearchEdit};
 use crate::image::Image;
 use crate::image::dynamic::tag;
@@ -28,6 +29,8 @@ pub(crate) struct Expected<'e> {
     pub(crate) bind: Option<&'e BindEdit>,
     /// The jump to pure virtual functions, if the edit has one.
     pub(crate) jump: Option<Jump>,
+    /// The stub, if the output relocates itself.
+    pub(crate) stub: Option<Stub>,
     /// `PT_LOAD` segments only in the output, after all others.
     loads: Vec<Segment>,
     /// `PT_NOTE` of the loaded note.
@@ -47,7 +50,7 @@ impl<'e> Expected<'e> {
         }
         let loads = added_loads(original, output)?;
         let note = added_note(edit, original, output, &loads)?;
-        let expected = Self { search: Some(edit), bind: None, jump: None, loads, note };
+        let expected = Self { search: Some(edit), bind: None, jump: None, stub: None, loads, note };
         let kinds = |image: &Image<'_>| -> Vec<u32> {
             let old = image.segments.iter().filter(|segment| !expected.is_new(segment));
             old.map(|segment| segment.kind).filter(|kind| !may_go(original, *kind)).map(|kind| kind.0).collect()

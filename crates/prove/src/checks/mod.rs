@@ -21,12 +21,14 @@ mod search_entries;
 mod sections;
 mod segments;
 mod static_symbols;
+mod stub;
 mod symbols;
 mod versions;
 
 use self::expected::Expected;
 use self::own::Bound;
 use self::pure_virtual::Jump;
+use self::stub::Stub;
 use crate::edit::{BindEdit, SearchEdit};
 use crate::image::Image;
 use crate::loaded::{Loaded, places};
@@ -48,7 +50,10 @@ pub(crate) fn compare(original: Source<'_>, output: Source<'_>, edit: Edit<'_>) 
     loads::check(&original, &output, &expected)?;
     segments::check(&original, &output, &expected, &mut proof)?;
     segments::check_dynamic_mapped(&output)?;
-    let (old_tables, new_tables) = (Tables::read(&original)?, Tables::read(&output)?);
+    let (old_tables, mut new_tables) = (Tables::read(&original)?, Tables::read(&output)?);
+    if expected.bind.is_some_and(|edit| edit.stub) {
+        expected.stub = Stub::find((&original, &old_tables), (&output, &mut new_tables))?;
+    }
     let (old, new) = ((&original, &old_tables), (&output, &new_tables));
     entries::check(old, new, &expected, &mut proof)?;
     symbols::check_tables(old, new, &mut proof)?;
@@ -90,7 +95,11 @@ fn compare_memory(
         jump.check_pointers(original.0, &old.slots)?;
     }
     old.slots.bind(bound.iter().map(|bound| (bound.address, bound.value)));
-    proof.relr_relocations = new.slots.relr_count;
+    proof.relr_relocations = new.slots.relr.len() as u64;
+    if let (Some(_), Some(edit)) = (&expected.stub, expected.bind) {
+        Stub::check_words(original, &new.slots, edit)?;
+        proof.relocates_itself = true;
+    }
     entries::check_pointers(output.0, &moved, expected)?;
     pointers::check_symbols(original, &moved)?;
     memory::check(&old, &new, &moved, expected, proof)

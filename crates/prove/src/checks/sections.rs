@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use object::elf::{
-    PT_GNU_PROPERTY, PT_INTERP, PT_NOTE, SHF_ALLOC, SHT_DYNAMIC, SHT_NOTE, SHT_REL, SHT_RELA, SHT_RELR, SHT_SYMTAB,
+    PT_GNU_PROPERTY, PT_INTERP, PT_NOTE, SHF_ALLOC, SHF_EXECINSTR, SHT_DYNAMIC, SHT_NOTE, SHT_PROGBITS, SHT_REL,
+    SHT_RELA, SHT_RELR, SHT_SYMTAB,
 };
 
 use super::expected::Expected;
@@ -35,7 +36,7 @@ pub(crate) fn check(
             if is_loaded_note(section, expected) {
                 noted = 1_usize.saturating_add(noted);
             } else {
-                check_extra(image, section)?;
+                check_extra(image, section, expected)?;
             }
         }
     }
@@ -61,8 +62,8 @@ pub(crate) fn check(
     Ok(shifts)
 }
 
-/// Only the RELR table and our own note may be added or removed, at the end.
-fn check_extra(image: &Image<'_>, section: &Section<'_>) -> Result<(), NotProven> {
+/// Only the RELR table, the stub with its words, and our own note may be added or removed, at the end.
+fn check_extra(image: &Image<'_>, section: &Section<'_>, expected: &Expected<'_>) -> Result<(), NotProven> {
     let relr = section.kind == SHT_RELR
         && section.name == b".relr.dyn"
         && (section.flags, section.link, section.info) == (SHF_ALLOC, 0, 0)
@@ -72,10 +73,23 @@ fn check_extra(image: &Image<'_>, section: &Section<'_>) -> Result<(), NotProven
     if our_note::is_named(section) {
         return our_note::check(image, section);
     }
-    if relr && image.file(section.offset, section.size).is_some() {
+    if (relr || is_of_stub(section, expected)) && image.file(section.offset, section.size).is_some() {
         return Ok(());
     }
     Err(broken(image.which, WHAT, section.shown_name(), "only in this file, and neither the RELR table nor our note"))
+}
+
+/// The section of the stub's code or of its words.
+fn is_of_stub(section: &Section<'_>, expected: &Expected<'_>) -> bool {
+    let Some(stub) = &expected.stub else { return false };
+    let wanted = match section.name {
+        b".coldstart.stub" => (&stub.code, SHF_ALLOC | SHF_EXECINSTR),
+        b".coldstart.words" => (&stub.words, SHF_ALLOC),
+        _ => return false,
+    };
+    section.kind == SHT_PROGBITS
+        && (&section.memory(), section.flags) == wanted
+        && (section.link, section.info, section.entry_size) == (0, 0, 0)
 }
 
 /// The section of the note that has its own `PT_NOTE`.

@@ -18,8 +18,8 @@ pub(crate) struct Slots {
     explicit: Vec<(u64, u64)>,
     /// Addresses of words with their addend in place, sorted: from `DT_RELR` and `DT_REL`.
     implicit: Vec<u64>,
-    /// Number of those from `DT_RELR`.
-    pub(crate) relr_count: u64,
+    /// Those from `DT_RELR` alone, or from a stub's words.
+    pub(crate) relr: Vec<u64>,
     word: u64,
 }
 
@@ -43,7 +43,7 @@ impl Slots {
         let mut slots = Self { word: image.word_size(), ..Self::default() };
         let writable = Writable { ranges: writable.collect(), word: slots.word, image };
         slots.implicit = expand_relr(image, tables.relr, &writable)?;
-        slots.relr_count = slots.implicit.len() as u64;
+        slots.relr.clone_from(&slots.implicit);
         let table_bytes: usize = tables.relocations.iter().map(|table| table.bytes.len()).sum();
         if let Some(table) = tables.relocations.iter().find(|table| table.form == Form::Rela) {
             // An upper bound by the size of the file.
@@ -99,6 +99,13 @@ impl Slots {
             (Some(_), _) => explicit.next().map(|(address, addend)| Slot { address: *address, addend: Some(*addend) }),
             (None, _) => implicit.next().map(|address| Slot { address: *address, addend: None }),
         })
+    }
+
+    /// A word of `DT_RELR`, or of a stub, that overlaps a range.
+    pub(crate) fn relr_touching(&self, range: &Range<u64>) -> Option<u64> {
+        let below = self.word.saturating_sub(1);
+        let first = self.relr.partition_point(|slot| *slot < range.start.saturating_sub(below));
+        self.relr.get(first).copied().filter(|slot| *slot < range.end)
     }
 
     /// Whether a slot overlaps a range.
@@ -186,7 +193,7 @@ mod tests {
     use super::*;
 
     fn slots() -> Slots {
-        Slots { explicit: vec![(16, 1), (40, 2)], implicit: vec![8, 24], relr_count: 2, word: 8 }
+        Slots { explicit: vec![(16, 1), (40, 2)], implicit: vec![8, 24], relr: Vec::new(), word: 8 }
     }
 
     #[test]

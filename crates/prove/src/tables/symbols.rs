@@ -15,6 +15,8 @@ pub(crate) struct Symbol {
     section: SymbolSection,
     pub(crate) visibility: SymbolVisibility,
     pub(crate) value: u64,
+    /// Bytes; 0 if unknown.
+    pub(crate) size: u64,
 }
 
 impl Symbol {
@@ -60,7 +62,8 @@ pub(crate) fn symbol(image: &Image<'_>, table: &[u8], number: u64) -> Option<Sym
     let start = usize::try_from(number.checked_mul(size)?).ok()?;
     let bytes = table.get(start..start.checked_add(size as usize)?)?;
     let field = |at: usize, size: usize| bytes.get(at..).and_then(|bytes| image.number(bytes, size));
-    let (info, other, section, value) = if image.encoding.wide { (4, 5, 6, 8) } else { (12, 13, 14, 4) };
+    let (info, other, section, value, bytes_at) =
+        if image.encoding.wide { (4, 5, 6, 8, 16) } else { (12, 13, 14, 4, 8) };
     Some(Symbol {
         name: field(0, 4)?,
         info: SymbolInfo(*bytes.get(info)?),
@@ -68,6 +71,7 @@ pub(crate) fn symbol(image: &Image<'_>, table: &[u8], number: u64) -> Option<Sym
         visibility: SymbolVisibility(*bytes.get(other)? & 3),
         section: SymbolSection(u16::try_from(field(section, 2)?).ok()?),
         value: field(value, image.word_size() as usize)?,
+        size: field(bytes_at, image.word_size() as usize)?,
     })
 }
 

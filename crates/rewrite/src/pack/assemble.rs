@@ -12,6 +12,7 @@ use super::relatives::{InPlace, Relatives};
 use super::room::{Shape, Slide};
 use super::sections::{Moves, RELR_NAME, new_address, new_sections, old_headers};
 use super::slots::Entries;
+use super::stub::{self, CODE_NAME, CodePlace, WORDS_NAME};
 use super::versions::Guard;
 use super::way_back::{known, rule};
 use crate::anatomy::preface::preface_pieces;
@@ -52,6 +53,8 @@ pub(super) struct Layout {
     pub(super) shape: Shape,
     pub(super) slide: Slide,
     pub(super) placed: Placed,
+    /// Where the stub is, if the file gets one.
+    pub(super) stub: Option<CodePlace>,
 }
 
 /// The whole file pages that are free when the tables end at `end` and nothing slides.
@@ -66,7 +69,9 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     let Parts { file, dynamic, layout, relatives, .. } = *parts;
     let names = names_section(file)?;
     let slide = layout.slide;
-    let tail = tail::lay_out(file, names, slide.from, |from| slide.place(from), &added_names([RELR_NAME]))?;
+    let new_names: &[&[u8]] = if layout.stub.is_some() { &[WORDS_NAME, CODE_NAME] } else { &[RELR_NAME] };
+    let tail =
+        tail::lay_out(file, names, slide.from, |from| slide.place(from), &added_names(new_names.iter().copied()))?;
     let moves = Moves {
         shape: &layout.shape,
         slide: layout.slide,
@@ -74,14 +79,21 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         tail: &tail,
         run: &layout.run,
         names,
+        stub: layout.stub,
     };
-    let program_headers = program_headers(file, &layout.run, &layout.shape, slide, &layout.placed, &tail)?;
+    let program_headers = program_headers(file, layout, &tail)?;
     let section_headers = old_headers(file, &moves)?;
     let new_sections = new_sections(file, &moves)?;
     let symbols = symbol_patches(file, |section| new_address(&moves, section))?;
 
     let mut edits = Edits::default();
     replace_front(file, layout, &program_headers, &mut edits)?;
+    if let Some(place) = &layout.stub
+        && let Some(growth) = &place.grows
+    {
+        let code = stub::code(file, dynamic, &layout.placed, place.memory.start())?;
+        edits.replace(growth.padding, growth.pieces(file, place, code)?);
+    }
     edits.patch(relatives.patches.iter().copied());
     edits.patch(parts.in_place.iter().map(|patch| patch.new));
     for left in left_behind(file, layout, names, &tail)? {
@@ -115,8 +127,9 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         held,
         order: relatives.order.clone(),
     };
-    let edits: Vec<&str> = passes(parts.bound, parts.pure_virtual).chain([Pass::Relr]).map(Pass::name).collect();
-    let world = options.world().filter(|_| parts.bound > 0);
+    let edits: Vec<&str> =
+        passes(parts.bound, parts.pure_virtual).chain([Pass::packing(layout.stub.is_some())]).map(Pass::name).collect();
+    let world = options.world().filter(|_| parts.bound > 0 || layout.stub.is_some());
     let note = NoteText { edits: &edits, world, content: None };
     let (script, kept) = assembly.finish(note, rule(parts, options.undo))?;
     let summary = summary(parts, script.size(), kept);
@@ -127,7 +140,7 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
 /// take the old bytes for somebody's.
 fn left_behind(file: &ElfFile<'_>, layout: &Layout, names: usize, tail: &Tail) -> Result<Vec<FileSpan>, Refusal> {
     let in_run = layout.run.file_span();
-    let tables = layout.placed.tables.iter().filter_map(|table| table.old.map(|old| old.file));
+    let tables = layout.placed.tables.iter().filter_map(|table| table.role.old().map(|old| old.file));
     let mut left: Vec<FileSpan> =
         tables.filter(|table| table.start() < in_run.start() || table.end() > in_run.end()).collect();
     let mut for_tools = vec![section_header_range(file)?];
@@ -202,6 +215,7 @@ fn dynamic_bytes(parts: &Parts<'_, '_>) -> Result<Vec<u8>, Refusal> {
             return table.memory.start().0;
         }
         match entry.tag {
+            Tag::INIT => layout.stub.map_or(entry.value, |stub| stub.memory.start().0),
             tag if tag == relatives.tags.size => size,
             tag if tag == relatives.tags.relative_count => relatives.leading,
             Tag::STRSZ if matches!(guard, Guard::Added(_)) => {

@@ -2,6 +2,7 @@
 
 use coldstart_elf::{ElfFile, FileSpan, Position, SectionHeader, Segment, SegmentKind, VaddrSpan};
 
+use super::assemble::Layout;
 use super::place::Placed;
 use super::room::{HeaderSlot, Shape, Slide};
 use crate::anatomy::preface::follow_preface;
@@ -16,14 +17,8 @@ use crate::refusal::Refusal;
 const EXECUTE: u32 = 1;
 
 /// Builds the program headers of the new file.
-pub(super) fn program_headers(
-    file: &ElfFile<'_>,
-    run: &FrontRun,
-    shape: &Shape,
-    slide: Slide,
-    placed: &Placed,
-    tail: &Tail,
-) -> Result<NewHeaders, Refusal> {
+pub(super) fn program_headers(file: &ElfFile<'_>, layout: &Layout, tail: &Tail) -> Result<NewHeaders, Refusal> {
+    let Layout { run, shape, slide, placed, stub } = layout;
     let encoding = file.encoding();
     let size = usize::from(file.header().segment_entry_size);
     let start = usize::try_from(file.header().segments_offset.0).ok();
@@ -34,7 +29,7 @@ pub(super) fn program_headers(
     for (number, (segment, raw)) in file.segments().iter().zip(table.chunks_exact(size.max(1))).enumerate() {
         let mut raw = raw.to_vec();
         if number == run.segment {
-            let rest = cut(file, run, shape, slide, placed, &mut raw)?;
+            let rest = cut(file, run, shape, *slide, placed, &mut raw)?;
             headers.push((Some(number), raw));
             headers.extend(rest.map(|rest| (None, rest)));
             continue;
@@ -64,6 +59,11 @@ pub(super) fn program_headers(
                 return Err(Refusal::Layout(format!("segment {number} has inconsistent addresses and file offsets")));
             }
             field::OFFSET.set_word(&mut raw, encoding, place.0);
+        }
+        if let Some(stub) = stub.filter(|stub| stub.grows.is_some_and(|growth| growth.segment == number)) {
+            let size = stub.memory.end().since(segment.address)?;
+            field::FILE_SIZE.set_word(&mut raw, encoding, size);
+            field::MEMORY_SIZE.set_word(&mut raw, encoding, size);
         }
         headers.push((Some(number), raw));
     }
@@ -106,7 +106,7 @@ fn cut(
     field::FILE_SIZE.set_word(&mut rest, encoding, rest_of(segment.file_size)?);
     field::MEMORY_SIZE.set_word(&mut rest, encoding, rest_of(segment.memory_size)?);
     // The part in front is data; code checkers complain about executable segments without code.
-    if segment.is_executable() && is_data(file, run)? {
+    if segment.is_executable() && placed.stub().is_none() && is_data(file, run)? {
         field::FLAGS.set_u32(raw, encoding, segment.flags & !EXECUTE);
     }
     Ok(Some(rest))

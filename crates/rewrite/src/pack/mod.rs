@@ -14,6 +14,7 @@
 //! | the relocations to convert, and the values of their words | `relatives.rs`, `words.rs` |
 //! | the version that makes old loaders refuse the result | `versions.rs` |
 //! | new places for the tables | `place.rs` |
+//! | code that applies them (`stub`), and its place | `stub.rs` |
 //! | how the rest of the file moves | `room.rs`, `anatomy/preface.rs` |
 //! | new headers, dynamic table, end of the file | `headers.rs`, `slots.rs`, `empty_function.rs`, `sections.rs`, `anatomy/tail.rs` |
 //! | all of it as one script; the undo data | `assemble.rs`, `way_back.rs`, `../assembly.rs` |
@@ -32,6 +33,7 @@ mod relatives;
 mod room;
 mod sections;
 mod slots;
+mod stub;
 mod unused_code;
 mod versions;
 mod way_back;
@@ -45,17 +47,20 @@ pub use decision::{
     Caution, ClosedWorld, NothingToPack, PackDecision, PackOptions, PackPlan, PackSummary, Room, SlotSource, Stuck,
 };
 pub use own::OwnReferences;
-pub use pass::{Pass, PassOutcome, PassReport, Passes, UnknownPass};
+pub use pass::{Pass, PassOutcome, PassReport, Passes, WrongPasses};
 
 use crate::anatomy::PAGE;
 use crate::anatomy::tables::{self, FrontRun, LoaderTable};
 use crate::anatomy::tail;
 use crate::note::About;
 use crate::refusal::Refusal;
+use crate::script::Piece;
 use assemble::{Layout, Parts};
 use own::Bound;
+use place::{Placed, Role};
 use relatives::{Relatives, TableTags};
 use room::Shape;
+use stub::CodePlace;
 use versions::Guard;
 
 /// Plans the packing of a file.
@@ -89,7 +94,8 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
             Err(refusal) => Err(refusal),
         });
     }
-    let relr = options.passes.has(Pass::Relr).then(|| relr(&subject, table.clone(), &bound));
+    let packing = [Pass::Relr, Pass::Stub].into_iter().find(|pass| options.passes.has(*pass));
+    let relr = packing.map(|pass| relr(&subject, table.clone(), &bound, pass == Pass::Stub));
     let (mut plan, relr) = match relr {
         Some(Ok(Ok(plan))) => {
             let relocations = plan.summary.packed;
@@ -129,7 +135,7 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
         let outcome = found.unwrap_or_else(|refusal| PassOutcome::from(&refusal));
         plan.summary.passes.push(PassReport { pass: Pass::PureVirtual, outcome });
     }
-    plan.summary.passes.extend(relr.map(|outcome| PassReport { pass: Pass::Relr, outcome }));
+    plan.summary.passes.extend(packing.zip(relr).map(|(pass, outcome)| PassReport { pass, outcome }));
     Ok(PackDecision::Pack(Box::new(plan)))
 }
 
@@ -157,33 +163,54 @@ pub(super) struct Subject<'a, 'data> {
     options: &'a PackOptions,
 }
 
-/// The pass `relr`, with the relocations that `bind-local` makes relative; or why there is nothing to do.
+/// The pass `relr` or `stub`, with the relocations that `bind-local` makes relative; or why there is nothing to do.
 fn relr(
     subject: &Subject<'_, '_>,
     table: Result<Option<(RelocationTable<'_>, TableTags)>, Refusal>,
     bound: &Bound,
+    with_stub: bool,
 ) -> Result<Result<PackPlan, NothingToPack>, Refusal> {
     let Subject { file, dynamic, relocations, options } = *subject;
     if relocations.relr.is_some() || dynamic.get(Tag::RELR).is_some() {
-        let is_ours = |about: About| about.edits.iter().any(|edit| edit == Pass::Relr.name());
-        let by_us = About::read(file).is_some_and(is_ours);
+        let by_us = is_packed(file);
         return Ok(Err(if by_us { NothingToPack::PackedByUs } else { NothingToPack::AlreadyRelr }));
+    }
+    if is_packed(file) {
+        return Ok(Err(NothingToPack::PackedByUs));
     }
     let Some((table, tags)) = table? else { return Ok(Err(NothingToPack::NoRelative)) };
     if bound.values.is_empty() && !relatives::has_relative(file, &table) {
         return Ok(Err(NothingToPack::NoRelative));
     }
     checks::check_tags(dynamic, &tags, file.encoding().machine)?;
-    checks::check_libc(file, dynamic, options)?;
+    let early = match with_stub {
+        true => {
+            stub::check(subject)?;
+            let closed = options.closed_world.as_ref().and_then(|closed| closed.not_interposed.as_ref());
+            Some(stub::early_words(file, dynamic, closed.unwrap_or(&BTreeSet::new()))?)
+        }
+        false => {
+            checks::check_libc(file, dynamic, options)?;
+            None
+        }
+    };
     tail::check_gaps(file)?;
     let all = tables::all(file, dynamic, tags.address)?;
     let run = tables::front_run(file, &section_of(&all, &table, &tags, dynamic)?, &all)?;
     tables::check_pointers(file, dynamic, &run, tags.address)?;
-    let packed = relatives::sort_out(file, (table, tags), dynamic, relocations, &bound.values, run.memory_span())?;
+    let packed = relatives::sort_out(
+        file,
+        (table, tags),
+        dynamic,
+        relocations,
+        &bound.values,
+        run.memory_span(),
+        early.as_deref(),
+    )?;
     let Some(relatives) = packed else { return Ok(Err(NothingToPack::NoRelative)) };
-    let guard = versions::with_guard(file, dynamic)?;
+    let guard = if with_stub { Guard::NotNeeded } else { versions::with_guard(file, dynamic)? };
     let table_bytes = relatives.saved_bytes();
-    let layout = match lay_out(file, run, &all, &relatives, &guard, options)? {
+    let layout = match lay_out(subject, run, &all, &relatives, &guard)? {
         Ok(layout) => layout,
         Err(stuck) => {
             let would_gain = table_bytes >= 2 * PAGE;
@@ -194,7 +221,7 @@ fn relr(
         relocations: &relatives.tags,
         leading: relatives.leading,
         is_empty: relatives.kept_bytes() == 0,
-        new: new_entries(file, &layout),
+        new: new_entries(file, dynamic, &layout),
         drop_syment: options.drop_syment,
     };
     let entries = slots::make_room(file, dynamic, &wanted)?;
@@ -244,14 +271,24 @@ fn section_of(
 
 /// The best layout that makes the file at least a page smaller; or why there is none.
 fn lay_out(
-    file: &ElfFile<'_>,
+    subject: &Subject<'_, '_>,
     run: FrontRun,
     all: &[LoaderTable],
     relatives: &Relatives<'_>,
     guard: &Guard,
-    options: &PackOptions,
 ) -> Result<Result<Layout, Stuck>, Refusal> {
-    let contents = place::contents(&run, all, relatives, guard)?;
+    let Subject { file, dynamic, options, .. } = *subject;
+    let mut contents = place::contents(&run, all, relatives, guard)?;
+    let with_stub = *guard == Guard::NotNeeded;
+    let among_code = file.segments().get(run.segment).is_some_and(|segment| segment.is_executable());
+    let code_behind = match with_stub && !among_code {
+        true => Some(stub::behind_code(file, &run)?),
+        false => None,
+    };
+    if with_stub && among_code {
+        // Its bytes need its address.
+        contents.push((Role::Stub, vec![Piece::Hole(stub::size(file))]));
+    }
     let shapes = room::shapes(file, &run, options.sparse)?;
     let stuck = match shapes.iter().all(|shape| *shape == Shape::Hole) {
         true => Stuck::NoProgramHeader,
@@ -259,19 +296,45 @@ fn lay_out(
     };
     for shape in shapes {
         let start = run.memory_span().start().plus(shape.run_moves_by())?;
-        let placed = place::place(file, start, &contents)?;
+        let mut placed = place::place(file, start, &contents)?;
         if placed.end > run.memory_span().end() {
             continue;
         }
-        let slide = room::slide(file, &run, &shape, placed.end)?;
+        let mut slide = room::slide(file, &run, &shape, placed.end)?;
+        slide.inserted = code_behind.and_then(|place| place.grows?.inserted());
         if slide.by > 0 || (shape == Shape::Hole && assemble::hole(&run, placed.end)?.is_some()) {
-            return Ok(Ok(Layout { run, shape, slide, placed }));
+            let stub = fill_stub(file, dynamic, &mut placed)?.or(code_behind);
+            return Ok(Ok(Layout { run, shape, slide, placed, stub }));
         }
     }
     Ok(Err(stuck))
 }
 
-fn new_entries(file: &ElfFile<'_>, layout: &Layout) -> Vec<DynamicEntry> {
+/// Writes the stub at its place among the tables, if it is there.
+fn fill_stub(
+    file: &ElfFile<'_>,
+    dynamic: &DynamicTable<'_>,
+    placed: &mut Placed,
+) -> Result<Option<CodePlace>, Refusal> {
+    let Some(memory) = placed.stub().map(|stub| stub.memory) else { return Ok(None) };
+    let code = stub::code(file, dynamic, placed, memory.start())?;
+    for table in placed.tables.iter_mut().filter(|table| table.role == Role::Stub) {
+        table.pieces = vec![Piece::Bytes(code.clone())];
+    }
+    Ok(Some(CodePlace { memory, grows: None }))
+}
+
+/// Whether we have packed a file already.
+fn is_packed(file: &ElfFile<'_>) -> bool {
+    let packs = |edit: &String| [Pass::Relr, Pass::Stub].iter().any(|pass| edit == pass.name());
+    About::read(file).is_some_and(|about| about.edits.iter().any(packs))
+}
+
+fn new_entries(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>, layout: &Layout) -> Vec<DynamicEntry> {
+    if let Some(stub) = &layout.stub {
+        let entry = DynamicEntry { tag: Tag::INIT, value: stub.memory.start().0 };
+        return if dynamic.get(Tag::INIT).is_some() { Vec::new() } else { vec![entry] };
+    }
     let Some(relr) = layout.placed.relr() else { return Vec::new() };
     vec![
         DynamicEntry { tag: Tag::RELR, value: relr.memory.start().0 },

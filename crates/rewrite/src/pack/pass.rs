@@ -18,11 +18,20 @@ pub enum Pass {
     PureVirtual,
     /// Relative relocations become RELR.
     Relr,
+    /// Relative relocations become words that code in the file applies.
+    Stub,
 }
 
 impl Pass {
     /// All passes, in the order in which they are applied.
-    pub const ALL: [Self; 3] = [Self::BindLocal, Self::PureVirtual, Self::Relr];
+    pub const ALL: [Self; 4] = [Self::BindLocal, Self::PureVirtual, Self::Relr, Self::Stub];
+    /// Those of `all-safe`.
+    pub const SAFE: [Self; 3] = [Self::BindLocal, Self::PureVirtual, Self::Relr];
+
+    /// The pass that packs relative relocations.
+    pub(super) fn packing(stub: bool) -> Self {
+        if stub { Self::Stub } else { Self::Relr }
+    }
 
     /// Its name, on the command line and in our note.
     pub fn name(self) -> &'static str {
@@ -30,6 +39,7 @@ impl Pass {
             Self::BindLocal => "bind-local",
             Self::PureVirtual => "pure-virtual",
             Self::Relr => "relr",
+            Self::Stub => "stub",
         }
     }
 
@@ -55,6 +65,10 @@ impl Pass {
                  of these words but one are relative"
             }
             Self::Relr => "stores relative relocations as RELR, and removes the freed bytes from the file",
+            Self::Stub => {
+                "stores relative relocations as packed words, adds code that applies them before the library's own \
+                 initialisers run, and removes the freed bytes from the file; for loaders without RELR"
+            }
         }
     }
 
@@ -70,6 +84,10 @@ impl Pass {
                  the addresses of pure virtual functions"
             }
             Self::Relr => "the loader knows RELR: glibc 2.36, musl 1.2.4, Android 30",
+            Self::Stub => {
+                "no other library calls the file before its own initialisers run, and the process may change the \
+                 protection of its memory; so it is not part of `all-safe`"
+            }
         }
     }
 
@@ -85,6 +103,10 @@ impl Pass {
                  which the unwind tables tell"
             }
             Self::Relr => "refuses files with too few dynamic entries, and those whose tables something else refers to",
+            Self::Stub => {
+                "refuses programs, files with IRELATIVE or DF_1_INITFIRST, and those that define malloc; leaves words of \
+                 exported variables, of which a program may have a copy, unless --closed-world rules that out"
+            }
         }
     }
 }
@@ -103,7 +125,7 @@ impl Default for Passes {
 impl Passes {
     /// All passes that give the same object to every supported loader.
     pub fn all_safe() -> Self {
-        Self(BTreeSet::from(Pass::ALL))
+        Self(BTreeSet::from(Pass::SAFE))
     }
 
     /// These passes.
@@ -117,10 +139,16 @@ impl Passes {
     }
 }
 
-/// An unknown name in a list of passes.
+/// What is wrong with a list of passes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no pass `{0}`: the passes are {names}, and `all-safe` for all of them", names = names())]
-pub struct UnknownPass(String);
+pub enum WrongPasses {
+    /// An unknown name.
+    #[error("no pass `{0}`: the passes are {names}, and `all-safe` for all of them but `stub`", names = names())]
+    Unknown(String),
+    /// Both ways of packing.
+    #[error("`relr` and `stub` do not go together: `stub` is for loaders that do not know RELR")]
+    Both,
+}
 
 /// The names of all passes, as in a sentence.
 fn names() -> String {
@@ -128,19 +156,22 @@ fn names() -> String {
 }
 
 impl FromStr for Passes {
-    type Err = UnknownPass;
+    type Err = WrongPasses;
 
     /// Names separated by commas; `all-safe` for all.
-    fn from_str(text: &str) -> Result<Self, UnknownPass> {
+    fn from_str(text: &str) -> Result<Self, WrongPasses> {
         let mut passes = BTreeSet::new();
         for name in text.split(',') {
             match Pass::named(name) {
-                _ if name == "all-safe" => passes.extend(Pass::ALL),
+                _ if name == "all-safe" => passes.extend(Pass::SAFE),
                 Some(pass) => {
                     passes.insert(pass);
                 }
-                None => return Err(UnknownPass(name.to_owned())),
+                None => return Err(WrongPasses::Unknown(name.to_owned())),
             }
+        }
+        if passes.contains(&Pass::Relr) && passes.contains(&Pass::Stub) {
+            return Err(WrongPasses::Both);
         }
         Ok(Self(passes))
     }
@@ -199,8 +230,11 @@ mod tests {
         let unknown = "relr,prelink".parse::<Passes>().unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "no pass `prelink`: the passes are `bind-local`, `pure-virtual`, `relr`, and `all-safe` for all of them"
+            "no pass `prelink`: the passes are `bind-local`, `pure-virtual`, `relr`, `stub`, and `all-safe` for all of \
+             them but `stub`"
         );
         assert!("".parse::<Passes>().is_err());
+        assert_eq!("relr,stub".parse::<Passes>(), Err(WrongPasses::Both));
+        assert_eq!("stub".parse(), Ok(Passes::of([Pass::Stub])));
     }
 }

@@ -3,17 +3,38 @@
 use coldstart_elf::{ElfFile, Position, Tag, Vaddr, VaddrSpan};
 
 use super::relatives::{Fate, Relatives};
+use super::stub;
 use super::versions::{Added, GUARD, Guard};
 use crate::anatomy::tables::{FrontRun, LoaderTable};
 use crate::anatomy::{check_alignment, zeros};
 use crate::refusal::Refusal;
 use crate::script::{Piece, end_of};
 
+/// What a new place is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The table of an old section.
+    Old(LoaderTable),
+    /// The words of RELR, or those that the stub applies.
+    Relr,
+    /// The stub with its numbers.
+    Stub,
+}
+
+impl Role {
+    /// The table's old section.
+    pub(super) fn old(&self) -> Option<&LoaderTable> {
+        match self {
+            Self::Old(old) => Some(old),
+            Self::Relr | Self::Stub => None,
+        }
+    }
+}
+
 /// A table with its new address.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedTable {
-    /// Its old section; `None` for the RELR table, which is new.
-    pub(super) old: Option<LoaderTable>,
+    pub(super) role: Role,
     pub(super) memory: VaddrSpan,
     pub(super) pieces: Vec<Piece>,
 }
@@ -29,22 +50,27 @@ pub(super) struct Placed {
 impl Placed {
     /// The new address of a tag's table.
     pub(super) fn of(&self, tag: Tag) -> Option<&PlacedTable> {
-        self.tables.iter().find(|table| table.old.is_some_and(|old| old.tag == tag))
+        self.tables.iter().find(|table| table.role.old().is_some_and(|old| old.tag == tag))
     }
 
     /// The new address of a section.
     pub(super) fn of_section(&self, section: usize) -> Option<&PlacedTable> {
-        self.tables.iter().find(|table| table.old.is_some_and(|old| old.section == section))
+        self.tables.iter().find(|table| table.role.old().is_some_and(|old| old.section == section))
     }
 
     /// The new table.
     pub(super) fn relr(&self) -> Option<&PlacedTable> {
-        self.tables.iter().find(|table| table.old.is_none())
+        self.tables.iter().find(|table| table.role == Role::Relr)
+    }
+
+    /// The stub, if it is among the tables.
+    pub(super) fn stub(&self) -> Option<&PlacedTable> {
+        self.tables.iter().find(|table| table.role == Role::Stub)
     }
 }
 
-/// A table's new contents, with its old section; the RELR table has none.
-pub(super) type Content = (Option<LoaderTable>, Vec<Piece>);
+/// What is to be placed, with its new contents.
+pub(super) type Content = (Role, Vec<Piece>);
 
 /// The new contents of each table, in the order of the run. Tables outside the run that must grow come after it;
 /// their old bytes stay, unused.
@@ -79,9 +105,9 @@ pub(super) fn contents(
     };
     let mut contents = Vec::with_capacity(tables.len());
     for table in &tables {
-        contents.push((Some(*table), content(table)?));
+        contents.push((Role::Old(*table), content(table)?));
     }
-    contents.push((None, vec![Piece::Bytes(relatives.relr.clone())]));
+    contents.push((Role::Relr, vec![Piece::Bytes(relatives.relr.clone())]));
     Ok(contents)
 }
 
@@ -92,12 +118,16 @@ pub(super) fn contents(
 pub(super) fn place(file: &ElfFile<'_>, start: Vaddr, contents: &[Content]) -> Result<Placed, Refusal> {
     let mut at = start;
     let mut tables = Vec::with_capacity(contents.len());
-    for (old, pieces) in contents {
+    for (role, pieces) in contents {
         // Symbol versions are 2 bytes wide, but linkers also align other tables less than loaders prefer.
-        let alignment = old.map_or(file.encoding().word_size(), |old| old.alignment);
+        let alignment = match role {
+            Role::Old(old) => old.alignment,
+            Role::Relr => file.encoding().word_size(),
+            Role::Stub => stub::ALIGNMENT,
+        };
         check_alignment(alignment)?;
         let memory = VaddrSpan::new(at.aligned_up(alignment)?, end_of(pieces)?.0)?;
-        tables.push(PlacedTable { old: *old, memory, pieces: pieces.clone() });
+        tables.push(PlacedTable { role: *role, memory, pieces: pieces.clone() });
         at = memory.end();
     }
     Ok(Placed { tables, end: at })

@@ -122,7 +122,8 @@ pub(super) fn has_relative(file: &ElfFile<'_>, table: &RelocationTable<'_>) -> b
 
 /// Selects the relocations of a file; `None` if RELR can encode none.
 ///
-/// `bound` are the values of records with a symbol that become relative, by their indices. `forbidden` are addresses that no pointer may have, because their data moves.
+/// `bound` are the values of records with a symbol that become relative, by their indices. `forbidden` are addresses that no pointer may have, because their data moves. `early`, for a stub, are words that keep their
+/// relocations, in order; the encoded words then end with a zero.
 pub(super) fn sort_out<'data>(
     file: &ElfFile<'data>,
     (table, tags): (RelocationTable<'data>, TableTags),
@@ -130,10 +131,12 @@ pub(super) fn sort_out<'data>(
     relocations: &DynamicRelocations<'data>,
     bound: &BTreeMap<usize, u64>,
     forbidden: VaddrSpan,
+    early: Option<&'_ [VaddrSpan]>,
 ) -> Result<Option<Relatives<'data>>, Refusal> {
     let mut sorting = Sorting::new(file, (table, tags), bound);
     sorting.old_leading = dynamic.get(tags.relative_count).unwrap_or(0);
     sorting.forbidden = forbidden;
+    sorting.early = early;
     let mut refusal = None;
     let mut numbers = 0_usize..;
     table.for_each(|relocation| {
@@ -153,6 +156,8 @@ struct Sorting<'file, 'data> {
     classes: RelocationClasses,
     old_leading: u64,
     forbidden: VaddrSpan,
+    /// Words that are not packed.
+    early: Option<&'file [VaddrSpan]>,
     /// The type number of the first relative relocation.
     kind: Option<u32>,
     /// Packed words with their required values: in record order, then in address order.
@@ -178,6 +183,7 @@ impl<'file, 'data> Sorting<'file, 'data> {
             classes: RelocationClasses::new(encoding.machine),
             old_leading: 0,
             forbidden: VaddrSpan::default(),
+            early: None,
             kind: None,
             packed: Vec::new(),
             zeros: 0,
@@ -203,6 +209,15 @@ impl<'file, 'data> Sorting<'file, 'data> {
         }
     }
 
+    /// Whether a word must be relocated by the loader.
+    fn is_early(&self, address: Vaddr) -> bool {
+        let size = self.encoding.word_size();
+        let early = self.early.unwrap_or_default();
+        let next = early.partition_point(|span| span.end() <= address);
+        let end = address.plus(size).unwrap_or(address);
+        early.get(next).is_some_and(|span| span.start() < end)
+    }
+
     fn take(&mut self, number: usize, relocation: &Relocation) -> Result<(), Refusal> {
         let is_relative = self.classes.of(relocation.kind) == RelocationClass::Relative && relocation.symbol == 0;
         // glibc takes this many as relative without checking their types (`elf/do-rel.h`).
@@ -211,12 +226,16 @@ impl<'file, 'data> Sorting<'file, 'data> {
             return Err(Refusal::Layout(format!("entry {number} of {table} counts as relative, but is not")));
         }
         let fate = match self.bound.get(&number) {
-            Some(value) if self.pack_bound(relocation, *value)? => Fate::Bound(relocation.kind),
+            Some(value) if !self.is_early(relocation.offset) && self.pack_bound(relocation, *value)? => {
+                Fate::Bound(relocation.kind)
+            }
             Some(value) => {
                 self.result.bound_in_table.insert(number, *value);
                 Fate::Kept
             }
-            None if is_relative && self.pack(number, relocation)? => Fate::Relative,
+            None if is_relative && !self.is_early(relocation.offset) && self.pack(number, relocation)? => {
+                Fate::Relative
+            }
             _ => Fate::Kept,
         };
         // A number of a record in memory.
@@ -354,6 +373,9 @@ impl<'file, 'data> Sorting<'file, 'data> {
             encoder.push(*address).map_err(|not: NotRelr| Refusal::Layout(not.to_string()))?;
         }
         encoder.finish();
+        if self.early.is_some() {
+            bytes.extend(word_bytes(encoding, 0));
+        }
         self.result.relr = bytes;
         Ok(())
     }

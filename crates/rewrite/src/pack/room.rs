@@ -54,12 +54,27 @@ pub(super) struct Slide {
     pub(super) from: FileOffset,
     /// By this many bytes.
     pub(super) by: u64,
+    /// Bytes put in behind that.
+    pub(super) inserted: Option<Inserted>,
+}
+
+/// Bytes that the original does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Inserted {
+    /// Everything from this file offset on follows them.
+    pub(super) at: FileOffset,
+    /// Their number.
+    pub(super) bytes: u64,
 }
 
 impl Slide {
     /// The new file offset for an offset outside the tables.
     pub(super) fn place(&self, offset: FileOffset) -> Result<FileOffset, Refusal> {
-        if offset >= self.from { Ok(offset.minus(self.by)?) } else { Ok(offset) }
+        let slid = if offset >= self.from { offset.minus(self.by)? } else { offset };
+        match self.inserted.filter(|inserted| offset >= inserted.at) {
+            Some(inserted) => Ok(slid.plus(inserted.bytes)?),
+            None => Ok(slid),
+        }
     }
 }
 
@@ -103,7 +118,7 @@ pub(super) fn slide(file: &ElfFile<'_>, run: &FrontRun, shape: &Shape, end: Vadd
     let run_end = run.file_span().end();
     let end_offset = run.offset_of(end)?;
     let from = match (shape, run.next) {
-        (Shape::Hole, _) => return Ok(Slide { from: run_end, by: 0 }),
+        (Shape::Hole, _) => return Ok(Slide { from: run_end, by: 0, inserted: None }),
         (_, Some((_, offset))) => offset,
         (_, None) => first_behind(file, run_end),
     };
@@ -126,11 +141,11 @@ pub(super) fn slide(file: &ElfFile<'_>, run: &FrontRun, shape: &Shape, end: Vadd
         }
         None => {}
     }
-    Ok(Slide { from, by })
+    Ok(Slide { from, by, inserted: None })
 }
 
 /// Where the next thing in the file begins.
-fn first_behind(file: &ElfFile<'_>, offset: FileOffset) -> FileOffset {
+pub(super) fn first_behind(file: &ElfFile<'_>, offset: FileOffset) -> FileOffset {
     let segments = file.segments().iter().filter(|segment| segment.file_size > 0).map(|segment| segment.offset);
     let sections = file.sections().iter().map(|section| &section.header);
     let sections = sections.filter(|header| header.file_size() > 0).map(|header| header.offset);
@@ -139,7 +154,7 @@ fn first_behind(file: &ElfFile<'_>, offset: FileOffset) -> FileOffset {
 }
 
 /// The largest alignment of the sliding data.
-fn alignment(file: &ElfFile<'_>, from: FileOffset) -> Result<u64, Refusal> {
+pub(super) fn alignment(file: &ElfFile<'_>, from: FileOffset) -> Result<u64, Refusal> {
     let mut alignments = Vec::new();
     for load in file.load_segments() {
         if load.file_span()?.end() > from {

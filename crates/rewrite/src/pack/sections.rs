@@ -7,6 +7,7 @@ use coldstart_elf::{ElfFile, SectionKind, Vaddr};
 
 use super::place::Placed;
 use super::room::{Shape, Slide};
+use super::stub::{self, CODE_NAME, CodePlace, WORDS_NAME};
 use crate::anatomy::preface::Moved;
 use crate::anatomy::section_header_range;
 use crate::anatomy::tables::FrontRun;
@@ -19,6 +20,10 @@ use crate::refusal::Refusal;
 pub(super) const RELR_NAME: &[u8] = b".relr.dyn";
 /// `SHT_RELR`.
 const RELR: u32 = 19;
+/// `SHT_PROGBITS`.
+const PROGRAM: u32 = 1;
+/// `SHF_EXECINSTR`.
+const EXECUTABLE: u64 = 4;
 
 /// The inputs for the new headers.
 pub(super) struct Moves<'a> {
@@ -29,6 +34,8 @@ pub(super) struct Moves<'a> {
     pub(super) run: &'a FrontRun,
     /// Index of the section with the section names.
     pub(super) names: usize,
+    /// Where the stub is.
+    pub(super) stub: Option<CodePlace>,
 }
 
 /// The updated headers of the old sections.
@@ -60,9 +67,29 @@ pub(super) fn old_headers(file: &ElfFile<'_>, moves: &Moves<'_>) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// The section of RELR.
+/// The section of RELR, or those of the stub's words and of its code.
 pub(super) fn new_sections(file: &ElfFile<'_>, moves: &Moves<'_>) -> Result<Vec<NewSection>, Refusal> {
     let word = file.encoding().word_size();
+    if let (Some(place), Some(words)) = (moves.stub, moves.placed.relr()) {
+        let section = |name: &[u8], flags, memory, offset, alignment| NewSection {
+            name: name.to_vec(),
+            kind: PROGRAM,
+            flags,
+            memory,
+            offset,
+            alignment,
+            entry_size: 0,
+        };
+        let code_at = match &place.grows {
+            Some(growth) => growth.offset(file, &place, &moves.slide)?,
+            None => moves.run.offset_of(place.memory.start())?,
+        };
+        let words_at = moves.run.offset_of(words.memory.start())?;
+        return Ok(vec![
+            section(WORDS_NAME, ALLOC, words.memory, words_at, word),
+            section(CODE_NAME, ALLOC | EXECUTABLE, place.memory, code_at, stub::ALIGNMENT),
+        ]);
+    }
     let relr = moves.placed.relr().map(|table| {
         Ok(NewSection {
             name: RELR_NAME.to_vec(),

@@ -24,6 +24,8 @@ const MANY: usize = 1 << 16;
 /// The file's version requirements.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Guard {
+    /// No loader needs to know anything: the stub relocates the file.
+    NotNeeded,
     /// It needs no version of libc.so.6.
     NotDemanded,
     /// It already needs the guard.

@@ -38,7 +38,7 @@ pub(super) fn known(parts: &Parts<'_, '_>) -> Result<Vec<(FileSpan, Known)>, Ref
         known.push((relatives.file_span(&run.records)?, packed));
     }
     if let (Guard::Added(added), Some(table)) = (guard, layout.placed.of(Tag::VERNEED))
-        && let Some(old) = table.old
+        && let Some(old) = table.role.old()
     {
         let new_start = layout.run.offset_of(table.memory.start())?;
         let split = old.file.start().plus(added.place)?;

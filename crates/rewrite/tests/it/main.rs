@@ -22,3 +22,4 @@ mod scene;
 mod search;
 #[path = "../../../prove/tests/it/search_scene/mod.rs"]
 mod search_scene;
+mod stub;

@@ -20,8 +20,9 @@ pub(super) fn run(args: &PackArgs) -> Result<Exit, CliError> {
         output::print(&words::passes())?;
         return Ok(Exit::Done);
     }
-    if !args.closed_world.is_empty() && !args.passes.has(Pass::BindLocal) {
-        note("--closed-world is for the pass bind-local, which is not among the --passes");
+    let takes_world = [Pass::BindLocal, Pass::Stub].into_iter().any(|pass| args.passes.has(pass));
+    if !args.closed_world.is_empty() && !takes_world {
+        note("--closed-world is for the passes bind-local and stub, which are not among the --passes");
     }
     let interrupt = Interrupt::listen()?;
     let console = Console::default();

@@ -62,16 +62,26 @@ pub(super) fn sizes(before: u64, after: u64) -> String {
 pub(super) fn tables(summary: &PackSummary) -> String {
     let others = summary.record_bytes_after;
     let rest = if others > 0 { format!(" and {} of others", size(others)) } else { String::new() };
+    let (form, left) = match relocates_itself(summary) {
+        true => ("packed words", "left to the loader"),
+        false => ("RELR", "not representable in RELR"),
+    };
     let mut text = format!(
-        "{} of relocation records become {} of RELR{rest}; {} packed",
+        "{} of relocation records become {} of {form}{rest}; {} packed",
         size(summary.record_bytes_before),
         size(summary.relr_bytes),
         counted(summary.packed, "relative one"),
     );
     if summary.kept_relative > 0 {
-        text.push_str(&format!(", {} not representable in RELR", number(summary.kept_relative)));
+        text.push_str(&format!(", {} {left}", number(summary.kept_relative)));
     }
     text
+}
+
+/// Whether the result has a stub.
+fn relocates_itself(summary: &PackSummary) -> bool {
+    let is_done = |report: &PassReport| matches!(report.outcome, PassOutcome::Done { .. });
+    summary.passes.iter().any(|report| report.pass == Pass::Stub && is_done(report))
 }
 
 /// How the space was removed.
@@ -95,6 +105,10 @@ pub(super) fn pass(report: &PassReport, summary: &PackSummary) -> String {
         PassOutcome::Done { relocations } if report.pass == Pass::PureVirtual => format!(
             "{} to `__cxa_pure_virtual` became relative: a jump in the file leads there",
             counted(*relocations, "reference")
+        ),
+        PassOutcome::Done { relocations } if report.pass == Pass::Stub => format!(
+            "{} applied by code in the file, before its own initialisers run",
+            counted(*relocations, "relocation")
         ),
         PassOutcome::Done { relocations } => {
             let place = if summary.relr_bytes > 0 { "relative" } else { "relative, in their table" };
@@ -149,7 +163,9 @@ pub(super) fn edits(summary: &PackSummary) -> String {
             taken.push(slot);
         }
     }
-    if !taken.is_empty() {
+    if relocates_itself(summary) {
+        parts.push("DT_INIT leads to the added code, and that to the function which DT_INIT had".to_owned());
+    } else if !taken.is_empty() {
         parts.push(format!("DT_RELR, DT_RELRSZ and DT_RELRENT replace {} in the dynamic table", listed(&taken)));
     }
     if summary.version_added {

@@ -256,7 +256,7 @@ fn a_program_that_takes_more_over_is_found_out() {
 fn passes_are_listed_and_others_are_unknown() {
     let directory = scratch();
     let text = done(directory.path(), &["pack", "--list-passes"]);
-    for words in ["\nbind-local\n", "\nrelr\n", "STB_GNU_UNIQUE"] {
+    for words in ["\nbind-local\n", "\nrelr\n", "\nstub\n", "STB_GNU_UNIQUE"] {
         assert!(text.contains(words), "{text}");
     }
     let (code, _, error) = said(directory.path(), &["pack", "--passes", "relr,prelink", "a.so", "--dry-run"]);
@@ -266,5 +266,40 @@ fn passes_are_listed_and_others_are_unknown() {
     let (code, _, error) = said(directory.path(), &words);
     assert!(code == 2 && error.contains("`absent`"), "{error}");
     let (code, _, error) = said(directory.path(), &["pack", "--closed-world", "/bin/true", "a.so", "--dry-run"]);
-    assert!(code == 0 && error.contains("not among the --passes"), "{error}");
+    assert!(code == 0 && error.contains("among the --passes"), "{error}");
+}
+
+#[test]
+fn a_library_relocates_itself_for_old_loaders() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let pointers = "static int n[2048];\n#define P(i) &n[i], &n[i + 1], &n[i + 2], &n[i + 3]\n#define Q(i) P(i), P(i + 9), P(i + 20), P(i + 30)\n\
+                    #define R(i) Q(i), Q(i + 99), Q(i + 200), Q(i + 300), Q(i + 400), Q(i + 500), Q(i + 600), Q(i + 700)\n\
+                    static int *const all[] = { R(0), R(1), R(2), R(3), R(4), R(5), R(6), R(7) };\n\
+                    long sum(void) { long s = 0; for (int i = 0; i < 1024; i++) s = s * 3 + (all[i] - n); return s; }";
+    let no_relr = "-Wl,-z,nopack-relative-relocs";
+    compile(
+        "gcc",
+        &at("libpointers.so"),
+        pointers,
+        &["-O1", "-fPIC", "-shared", "-Wl,-soname,libpointers.so", no_relr],
+    );
+    let link = format!("-L{}", directory.path().display());
+    let program = "#include <stdio.h>\nlong sum(void);\nint main(void) { printf(\"%ld\\n\", sum()); }";
+    compile("gcc", &at("main"), program, &[&link, "-lpointers", "-Wl,-rpath,$ORIGIN", no_relr]);
+    let ran = || std::process::Command::new(at("main")).output().unwrap();
+    let (before, original) = (ran(), std::fs::read(at("libpointers.so")).unwrap());
+    assert!(before.status.success());
+    let text = done(directory.path(), &["pack", "--passes", "stub", "--in-place", "libpointers.so"]);
+    assert!(text.contains("DT_INIT") && !text.contains("RELR"), "{text}");
+    assert_eq!(ran(), before);
+    done(directory.path(), &["verify", "libpointers.so"]);
+    let (code, text, _) = said(directory.path(), &["pack", "--passes", "stub", "--in-place", "libpointers.so"]);
+    assert_eq!(code, 0, "{text}");
+    done(directory.path(), &["unpack", "--in-place", "libpointers.so"]);
+    assert!(std::fs::read(at("libpointers.so")).unwrap() == original);
+    let (code, _, error) = said(directory.path(), &["pack", "--passes", "stub", "--dry-run", "main"]);
+    assert!(code == 1 && error.contains("cannot relocate itself"), "{error}");
+    let (code, _, error) = said(directory.path(), &["pack", "--passes", "relr,stub", "--dry-run", "main"]);
+    assert!(code == 2 && error.contains("do not go together"), "{error}");
 }
