@@ -7,22 +7,25 @@
 use coldstart_elf::ElfFile;
 use coldstart_prove::{BindEdit, Source, prove_bound, prove_identity};
 use coldstart_rewrite::{
-    ChangedFile, ClosedWorld, PackDecision, PackOptions, Passes, WayBack, plan_pack, plan_unpack,
+    ChangedFile, ClosedWorld, PackDecision, PackOptions, Pass, Passes, WayBack, plan_pack, plan_unpack,
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(file) = ElfFile::parse(bytes) else { return };
-    for (sparse, drop_syment) in [(false, true), (true, false)] {
-        // One of them with all passes, in a world where nothing is taken over.
+    // RELR alone; all passes in a world where nothing is taken over; and a stub.
+    let stub = Passes::of([Pass::Stub]);
+    for (passes, sparse, drop_syment) in
+        [(Passes::default(), false, true), (Passes::all_safe(), true, false), (stub, false, true)]
+    {
         let not_interposed = (0..u32::from(u16::MAX)).collect();
         let closed_world = sparse.then(|| ClosedWorld { not_interposed: Some(not_interposed), ..ClosedWorld::default() });
-        let passes = if sparse { Passes::all_safe() } else { Passes::default() };
         let options = PackOptions { passes, closed_world, sparse, drop_syment, ..PackOptions::default() };
         let Ok(PackDecision::Pack(plan)) = plan_pack(&file, &options) else { continue };
         let edit = BindEdit {
             not_interposed: options.closed_world.iter().filter_map(|world| world.not_interposed.clone()).flatten().collect(),
             pure_virtual: plan.summary.pure_virtual > 0,
+            stub: options.passes.has(Pass::Stub),
         };
         let packed = plan.script.to_vec(bytes).expect("the script copies what is there");
         assert_eq!(packed.len() as u64, plan.summary.size_after);
@@ -31,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         prove_identity(Source::in_memory(&packed)).expect("its note identifies it");
         let again = ElfFile::parse(&packed).expect("what is proven can be read");
-        // What RELR refuses stays refused.
+        // What is refused once stays refused.
         assert!(!matches!(plan_pack(&again, &options), Ok(PackDecision::Pack(_))), "packing twice changes nothing");
         if plan.summary.way_back == WayBack::Kept {
             let back = plan_unpack(&again, ChangedFile::Refuse).expect("the note says how");
