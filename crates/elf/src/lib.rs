@@ -3,6 +3,20 @@
 //! Everything is read in place from bytes in memory, and nothing is trusted: every offset, size and count is checked
 //! against the available bytes before use. A hostile file gives an error with the position, and never a panic or an
 //! allocation of its choosing. The `object` crate knows the layout of the format's records; its types stay internal.
+//!
+//! # Example
+//!
+//! ```
+//! use coldstart_elf::{ElfFile, Tag};
+//!
+//! let bytes = std::fs::read("/proc/self/exe")?;
+//! let file = ElfFile::parse(&bytes)?;
+//! let dynamic = file.dynamic()?.ok_or("a static program")?;
+//! let strings = file.dynamic_strings(&dynamic)?;
+//! let needed: Vec<_> = dynamic.all(Tag::NEEDED).filter_map(|name| strings.get(name)).collect();
+//! assert!(needed.iter().any(|name| name.starts_with(b"libc.")));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 

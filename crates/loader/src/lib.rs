@@ -6,6 +6,31 @@
 //!
 //! A newcomer would not guess that glibc remembers directories but not files: a missing directory is checked once per
 //! process, an existing one is searched again for each library.
+//!
+//! # Example
+//!
+//! ```
+//! use std::io;
+//! use std::os::unix::fs::MetadataExt;
+//! use std::path::Path;
+//!
+//! use coldstart_elf::ElfFile;
+//! use coldstart_loader::{Disk, Environment, Identity, ObjectFacts, resolve};
+//!
+//! let disk = Disk::new(|path: &Path| {
+//!     let (bytes, found) = (std::fs::read(path)?, std::fs::metadata(path)?);
+//!     let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+//!     let facts = ObjectFacts::of(&ElfFile::parse(&bytes).map_err(invalid)?).map_err(invalid)?;
+//!     Ok((Identity { device: found.dev(), inode: found.ino() }, facts))
+//! });
+//! let closure = resolve(Path::new("/proc/self/exe"), &disk, &Environment::default())?;
+//! for object in &closure.objects {
+//!     println!("{}, by {:?}", object.path.display(), object.found_by);
+//! }
+//! // Without /etc/ld.so.cache, libraries outside of the default directories are not found.
+//! println!("{} names are missing", closure.missing.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod cache;
 mod calls;

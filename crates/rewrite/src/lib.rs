@@ -12,6 +12,26 @@
 //! What a newcomer would not guess: a file is never built from a model of it. A [`Script`] lists the copied ranges of
 //! the original and the bytes between them; without edits the result is the original, byte for byte. And the proof
 //! shares no code with the planners: its crate does not depend on this one.
+//!
+//! # Example
+//!
+//! ```
+//! use coldstart_elf::ElfFile;
+//! use coldstart_prove::{Source, prove};
+//! use coldstart_rewrite::{PackDecision, PackOptions, plan_pack};
+//!
+//! let original = std::fs::read("/proc/self/exe")?;
+//! match plan_pack(&ElfFile::parse(&original)?, &PackOptions::default()) {
+//!     Ok(PackDecision::Pack(plan)) => {
+//!         let packed = plan.script.to_vec(&original)?;
+//!         prove(Source::in_memory(&original), Source::in_memory(&packed))?;
+//!         println!("{} bytes, {} before", packed.len(), original.len());
+//!     }
+//!     Ok(PackDecision::Nothing(why)) => println!("nothing to pack: {why:?}"),
+//!     Err(refusal) => println!("{refusal}"),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 

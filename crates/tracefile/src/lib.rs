@@ -4,6 +4,23 @@
 //! (`docs/formats/trace.md`). What a newcomer would not guess: it is written once and never changed, so it needs no
 //! journal, no locks and no indices; and a file may come from anyone, so everything in it is checked, even the text
 //! of its views.
+//!
+//! # Example
+//!
+//! ```no_run
+//! use std::ops::ControlFlow;
+//! use std::path::Path;
+//!
+//! use coldstart_tracefile::TraceFile;
+//!
+//! let mut file = TraceFile::open(Path::new("app.coldtrace"))?;
+//! println!("{:?}", file.summary()?);
+//! file.query("SELECT count(*) FROM touches", None, |row| {
+//!     println!("{row:?}");
+//!     ControlFlow::Continue(())
+//! })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod open;
