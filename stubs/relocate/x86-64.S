@@ -1,4 +1,4 @@
-# Relocates an object by the words behind it, before its own initialisers run. `crates/prove/src/stub/mod.rs` says
+# Relocates an object by the words behind it, before its own initialisers run. `crates/prove/src/stub.rs` says
 # what the numbers at `block` are.
 	.text
 	endbr64

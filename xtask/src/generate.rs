@@ -110,7 +110,7 @@ const RELOCATORS: &[&str] = &["x86-64", "i386", "arm", "aarch64"];
 /// Whether the code of `pack --passes stub` is what its source gives, or could not be assembled here.
 fn generate_relocator(target: &Target, check: bool) -> Result<bool> {
     let workspace = crate::cargo::workspace();
-    let built = workspace.join("crates/prove/src/stub").join(format!("{}.bin", target.name));
+    let built = workspace.join("crates/prove/stub").join(format!("{}.bin", target.name));
     if !is_there(target.compiler) {
         println!("skipped: {}: there is no {}", built.display(), target.compiler);
         return Ok(true);

@@ -9,7 +9,7 @@
 //! ```
 //! use coldstart_elf::{ElfFile, Tag};
 //!
-//! let bytes = std::fs::read("/proc/self/exe")?;
+//! let bytes = std::fs::read(std::env::current_exe()?)?;
 //! let file = ElfFile::parse(&bytes)?;
 //! let dynamic = file.dynamic()?.ok_or("a static program")?;
 //! let strings = file.dynamic_strings(&dynamic)?;

@@ -23,7 +23,7 @@
 //!     let facts = ObjectFacts::of(&ElfFile::parse(&bytes).map_err(invalid)?).map_err(invalid)?;
 //!     Ok((Identity { device: found.dev(), inode: found.ino() }, facts))
 //! });
-//! let closure = resolve(Path::new("/proc/self/exe"), &disk, &Environment::default())?;
+//! let closure = resolve(&std::env::current_exe()?, &disk, &Environment::default())?;
 //! for object in &closure.objects {
 //!     println!("{}, by {:?}", object.path.display(), object.found_by);
 //! }

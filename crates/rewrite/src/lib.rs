@@ -20,7 +20,7 @@
 //! use coldstart_prove::{Source, prove};
 //! use coldstart_rewrite::{PackDecision, PackOptions, plan_pack};
 //!
-//! let original = std::fs::read("/proc/self/exe")?;
+//! let original = std::fs::read(std::env::current_exe()?)?;
 //! match plan_pack(&ElfFile::parse(&original)?, &PackOptions::default()) {
 //!     Ok(PackDecision::Pack(plan)) => {
 //!         let packed = plan.script.to_vec(&original)?;

@@ -17,10 +17,10 @@ pub const NUMBERS: usize = 5;
 /// The code for an architecture (`e_machine`); `None` if there is none.
 pub fn stub_code(machine: u16) -> Option<&'static [u8]> {
     Some(match machine {
-        62 => include_bytes!("x86-64.bin"),
-        3 => include_bytes!("i386.bin"),
-        40 => include_bytes!("arm.bin"),
-        183 => include_bytes!("aarch64.bin"),
+        62 => include_bytes!("../stub/x86-64.bin"),
+        3 => include_bytes!("../stub/i386.bin"),
+        40 => include_bytes!("../stub/arm.bin"),
+        183 => include_bytes!("../stub/aarch64.bin"),
         _ => return None,
     })
 }
