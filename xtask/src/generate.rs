@@ -122,13 +122,18 @@ fn generate_relocator(target: &Target, check: bool) -> Result<bool> {
     run(Command::new(target.compiler).arg("-c").arg(&source).arg("-o").arg(at("o")))?;
     let objcopy = target.compiler.replace("gcc", "objcopy");
     run(Command::new(objcopy).args(["-O", "binary", "-j", ".text"]).arg(at("o")).arg(at("bin")))?;
-    let fresh = fs::read(at("bin"))?;
+    settle(&built, &at("bin"), check)
+}
+
+/// Puts a fresh file into its place; with `check` says whether it is the same as what is there.
+fn settle(built: &Path, fresh: &Path, check: bool) -> Result<bool> {
+    let fresh = fs::read(fresh)?;
     if !check {
-        fs::write(&built, fresh)?;
+        fs::write(built, fresh)?;
         println!("built {}", built.display());
         return Ok(true);
     }
-    let is_same = fresh == fs::read(&built).unwrap_or_default();
+    let is_same = fresh == fs::read(built).unwrap_or_default();
     if is_same {
         println!("{} is what its source gives", built.display());
     }
@@ -152,16 +157,9 @@ fn generate_one(stub: &Stub, target: &Target, check: bool) -> Result<bool> {
     fs::create_dir_all(&scratch)?;
     let fresh = build(stub, target, &directory, &scratch)?;
     if !check {
-        fs::write(&built, fs::read(&fresh)?)?;
         fs::write(&recorded, version)?;
-        println!("built {}", built.display());
-        return Ok(true);
     }
-    let is_same = fs::read(&fresh)? == fs::read(&built).unwrap_or_default();
-    if is_same {
-        println!("{} is what its source gives", built.display());
-    }
-    Ok(is_same)
+    settle(&built, &fresh, check)
 }
 
 fn build(stub: &Stub, target: &Target, directory: &Path, scratch: &Path) -> Result<PathBuf> {

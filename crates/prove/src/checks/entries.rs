@@ -101,10 +101,9 @@ pub(crate) fn check(
         image.dynamic.entries.iter().filter(is_meant).copied().collect()
     };
     let (from, to) = (meant(original), meant(output));
-    // The stub has been found to go on to the original's.
-    let is_stub = |tag: u64| tag == tag::INIT && expected.stub.is_some();
     let alike = |from: &Entry, to: &Entry| {
-        let is_place = PLACES.contains(&from.tag) || RELOCATION_PLACES.contains(&from.tag) || is_stub(from.tag);
+        let is_place =
+            PLACES.contains(&from.tag) || RELOCATION_PLACES.contains(&from.tag) || expected.leads_to_stub(from.tag);
         from.tag == to.tag && (from.value == to.value || is_place)
     };
     let may_differ = expected.search.is_none();
@@ -123,7 +122,7 @@ pub(crate) fn check(
                 proof.redundant_entries.push(tag_name(entry.tag));
                 from.next();
             }
-            (_, Some(entry)) if is_stub(entry.tag) && original.dynamic.get(entry.tag).is_none() => {
+            (_, Some(entry)) if expected.leads_to_stub(entry.tag) && original.dynamic.get(entry.tag).is_none() => {
                 to.next();
             }
             (_, Some(entry))
@@ -224,10 +223,10 @@ pub(crate) fn check_pointers(
     expected: &Expected<'_>,
 ) -> Result<(), NotProven> {
     let is_name = |tag: u64| expected.search.is_some() && [tag::AUDIT, tag::DEPAUDIT].contains(&tag);
-    // The stub is put where tables were.
-    let is_stub = |tag: u64| tag == tag::INIT && expected.stub.is_some();
+    // The stub may be where tables were.
     let is_number = |tag: u64| NUMBERS.contains(&tag) || is_name(tag);
-    let known = |tag: u64| RELOCATIONS.contains(&tag) || PLACES.contains(&tag) || is_number(tag) || is_stub(tag);
+    let is_place = |tag: u64| PLACES.contains(&tag) || expected.leads_to_stub(tag);
+    let known = |tag: u64| RELOCATIONS.contains(&tag) || is_place(tag) || is_number(tag);
     for entry in image.dynamic.entries.iter().filter(|entry| !known(entry.tag)) {
         if moved.iter().any(|range| range.contains(&entry.value)) {
             let problem = format!("{} points to {}, in a moved table", tag_name(entry.tag), hex(entry.value));

@@ -92,6 +92,11 @@ impl<'e> Expected<'e> {
         })
     }
 
+    /// Whether an entry leads to the stub, which has been found to go on to what the original's leads to.
+    pub(crate) fn leads_to_stub(&self, tag: u64) -> bool {
+        tag == tag::INIT && self.stub.is_some()
+    }
+
     /// Load biases for comparing memory: only 0 for a program at fixed addresses.
     pub(crate) fn load_biases(&self, original: &Image<'_>, usual: [u64; 3]) -> Vec<u64> {
         if self.is_fixed(original) { vec![0] } else { usual.to_vec() }

@@ -1,6 +1,6 @@
 //! The stub that relocates the output itself: known code, with the right numbers, which may relocate these words so late.
 //!
-//! The loader runs it as `DT_INIT`. Until then the words have no load bias, so nobody else may have read them: no program's copy of a variable, no
+//! The loader runs it as `DT_INIT`. Until then the load bias is missing in the words, so nothing may read them earlier: no program's copy of a variable, no
 //! thread's copy of its variables, no function that chooses an implementation, and no allocation by the loader.
 
 use std::ops::Range;
@@ -152,7 +152,7 @@ fn relro_of(image: &Image<'_>) -> Range<u64> {
     }
 }
 
-/// The words from an address up to and with the first zero, in memory that nobody writes.
+/// The words from an address through the first zero, in read-only memory.
 fn words_at(image: &Image<'_>, start: u64) -> Option<Range<u64>> {
     let piece = image.piece(start)?;
     let bytes = piece.bytes.filter(|_| !piece.flags.contains(PF_W) && piece.flags.contains(PF_R))?;

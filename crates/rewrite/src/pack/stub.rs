@@ -61,7 +61,7 @@ pub(super) fn check(subject: &Subject<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// Words that somebody may read before the stub runs: variables that a program may have a copy of (`R_*_COPY`), and the first values of
-/// thread-local ones. In a closed world, nobody copies those of `not_interposed`. Ascending, without overlaps.
+/// thread-local ones. In a closed world, no program has a copy of those in `not_interposed`. Ascending, without overlaps.
 pub(super) fn early_words(
     file: &ElfFile<'_>,
     dynamic: &DynamicTable<'_>,
