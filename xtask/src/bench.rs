@@ -30,6 +30,7 @@ mod notes;
 mod order;
 mod pack_files;
 mod pack_load;
+mod pack_passes;
 mod pack_relink;
 mod pack_size;
 mod pack_speed;

@@ -49,6 +49,8 @@ pub(super) enum Benchmark {
     PackSpeed,
     /// Loading packed files against their originals
     PackLoad,
+    /// Each pass of `coldstart pack` alone, and all: sizes, pages dirtied, look-ups, loads hot and cold on three disks
+    PackPasses,
     /// Saving what the page cache holds of 20,000 files, and bringing it back
     PagecacheSaved,
     /// How near a selective eviction comes to dropping everything, and what it takes from others
@@ -126,6 +128,7 @@ impl Benchmark {
             Self::PackSize => 1,
             Self::PackSpeed => 11,
             Self::PackLoad => 42,
+            Self::PackPasses => 9,
             Self::PagecacheSaved => 11,
             Self::Readiness => 40,
             Self::SearchSynthetic | Self::SearchDlopen | Self::SearchStore => 60,
@@ -163,6 +166,7 @@ impl Benchmark {
                 | Self::Container
                 | Self::OrderArchivesHdd
                 | Self::OrderArchivesNetwork
+                | Self::PackPasses
         )
     }
 }

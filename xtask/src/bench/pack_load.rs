@@ -84,7 +84,7 @@ fn loads_of(workshop: &Workshop, sample: &Sample, directory: &Path, loader: &Pat
     let commands = copies.each_ref().map(|copy| command(sample, loader, copy));
     let mut hot = Vec::new();
     for round in 0..WARM_UPS.saturating_add(runs) {
-        let times = in_turn(round, |copy| load(workshop, &commands[copy]))?;
+        let times = in_turn(round, |copy| Ok(load(workshop, &commands[copy])?.seconds))?;
         if round >= WARM_UPS {
             hot.push(times);
         }
@@ -121,8 +121,14 @@ fn copies(workshop: &Workshop, sample: &Sample, directory: &Path) -> Result<[Pat
     Ok(copies)
 }
 
-fn command(sample: &Sample, loader: &Path, copy: &Path) -> Vec<String> {
-    if !sample.path.ends_with(".so") && !sample.path.contains(".so.") {
+/// Whether it is opened by dlopen(3), and not started.
+pub(super) fn is_library(sample: &Sample) -> bool {
+    sample.path.ends_with(".so") || sample.path.contains(".so.")
+}
+
+/// What loads a copy of a sample: `loader` opens libraries; a program is started.
+pub(super) fn command(sample: &Sample, loader: &Path, copy: &Path) -> Vec<String> {
+    if !is_library(sample) {
         return vec![text(copy), "--version".to_owned()];
     }
     let mut command = vec!["env".to_owned()];
@@ -131,26 +137,43 @@ fn command(sample: &Sample, loader: &Path, copy: &Path) -> Vec<String> {
     command
 }
 
-/// One value for each copy, measured in an order that changes by round.
-fn in_turn<T: Copy + Default>(round: u32, mut measure: impl FnMut(usize) -> Result<T>) -> Result<[T; COPIES.len()]> {
-    let mut values = [T::default(); COPIES.len()];
-    let first = round as usize % COPIES.len();
+/// One value for each of several copies, measured in an order that changes by round.
+pub(super) fn in_turn<T: Copy + Default, const COUNT: usize>(
+    round: u32,
+    mut measure: impl FnMut(usize) -> Result<T>,
+) -> Result<[T; COUNT]> {
+    let mut values = [T::default(); COUNT];
+    let first = round as usize % COUNT;
     // Forwards and backwards by turns, or each copy would always follow the same other.
-    let turn =
-        |step: usize| if (round as usize / COPIES.len()).is_multiple_of(2) { step } else { COPIES.len() - 1 - step };
-    for step in 0..COPIES.len() {
-        let copy = (first + turn(step)) % COPIES.len();
+    let turn = |step: usize| if (round as usize / COUNT).is_multiple_of(2) { step } else { COUNT - 1 - step };
+    for step in 0..COUNT {
+        let copy = (first + turn(step)) % COUNT;
         values[copy] = measure(copy)?;
     }
     Ok(values)
 }
 
-/// Seconds of one load: as the program says, or of the whole process where it says nothing.
-fn load(workshop: &Workshop, command: &[String]) -> Result<f64> {
+/// One load.
+pub(super) struct Load {
+    /// Of dlopen(3) alone, or of the whole process where it is a program's start.
+    pub(super) seconds: f64,
+    /// Bytes of the library's mappings that were written to; `None` of programs.
+    pub(super) dirty_bytes: Option<u64>,
+}
+
+/// Loads a copy.
+///
+/// # Errors
+/// When that fails.
+pub(super) fn load(workshop: &Workshop, command: &[String]) -> Result<Load> {
     let said = workshop.runner.timed(command)?;
     ensure!(said.status.success(), "`{}` ended with {}: {}", shown(command), said.status, said.stderr.trim());
-    let told = serde_json::from_str(&said.stdout).ok().and_then(|told: Value| told.get("nanoseconds")?.as_f64());
-    Ok(told.map_or(said.seconds, |nanoseconds| nanoseconds / 1e9))
+    let told: Value = serde_json::from_str(&said.stdout).unwrap_or_default();
+    let nanoseconds = told.get("nanoseconds").and_then(Value::as_f64);
+    Ok(Load {
+        seconds: nanoseconds.map_or(said.seconds, |nanoseconds| nanoseconds / 1e9),
+        dirty_bytes: told.get("dirty_bytes").and_then(Value::as_u64),
+    })
 }
 
 pub(super) fn figures(record: &Record) -> Result<Vec<Figure>> {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::benchmark::Benchmark;
 use super::figure::{Asked, Figure, Unit};
 use super::notes::notes;
+use super::pack_passes;
 use super::plan::Plan;
 use super::record::{Record, Results, write_whole};
 use super::statistics::Estimate;
@@ -44,6 +45,10 @@ fn markdown(day: &str, records: &[Record]) -> String {
                 text += &format!("| {} | no figures: {reason} | | | | | | | not met |\n", record.benchmark);
             }
         }
+    }
+    for record in records.iter().filter(|record| record.benchmark == Benchmark::PackPasses) {
+        text += "\n## Each pass of pack alone, and all\n\n";
+        text += &pack_passes::table(record).unwrap_or_else(|error| format!("{error:#}\n"));
     }
     text += "\n## How\n\n";
     for record in records {

@@ -10,9 +10,9 @@ use super::record::Record;
 use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
-    container, gate, index, inspect_chromium, inspect_usr_lib, launcher_hot, order, pack_files, pack_load, pack_size,
-    pack_speed, pagecache_saved, precision, programs, readiness, same_against_same, search, selective, session,
-    starts_at_once, trace, view_page,
+    container, gate, index, inspect_chromium, inspect_usr_lib, launcher_hot, order, pack_files, pack_load, pack_passes,
+    pack_size, pack_speed, pagecache_saved, precision, programs, readiness, same_against_same, search, selective,
+    session, starts_at_once, trace, view_page,
 };
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
@@ -34,7 +34,7 @@ impl Benchmark {
             Self::OrderPrograms | Self::OrderWorkloads => order::TOOLS_OF_PROGRAMS,
             Self::OrderArchivesHdd | Self::OrderArchivesNetwork => order::archives::TOOLS,
             Self::OrderList => order::list::TOOLS,
-            Self::PackSize | Self::PackSpeed | Self::PackLoad => pack_files::TOOLS,
+            Self::PackSize | Self::PackSpeed | Self::PackLoad | Self::PackPasses => pack_files::TOOLS,
             Self::PagecacheSaved => pagecache_saved::TOOLS,
             Self::Readiness => readiness::TOOLS,
             Self::SearchSynthetic
@@ -68,6 +68,7 @@ impl Benchmark {
             Self::PackSize => pack_size::measure(workshop, record),
             Self::PackSpeed => pack_speed::measure(workshop, record),
             Self::PackLoad => pack_load::measure(workshop, record),
+            Self::PackPasses => pack_passes::measure(workshop, record),
             Self::PagecacheSaved => pagecache_saved::measure(workshop, record),
             Self::Selective => selective::measure(workshop, record),
             Self::Readiness => readiness::measure(workshop, record),
@@ -117,6 +118,7 @@ impl Benchmark {
             Self::PackSize => pack_size::figures(record),
             Self::PackSpeed => pack_speed::figures(record),
             Self::PackLoad => pack_load::figures(record),
+            Self::PackPasses => pack_passes::figures(record),
             Self::PagecacheSaved => pagecache_saved::figures(record),
             Self::Selective => selective::figures(record),
             Self::Readiness => readiness::figures(record),
@@ -171,6 +173,7 @@ impl Benchmark {
             | Self::PackSize
             | Self::PackSpeed
             | Self::PackLoad
+            | Self::PackPasses
             | Self::PagecacheSaved
             | Self::Selective
             | Self::Readiness
@@ -224,6 +227,7 @@ mod tests {
                 Benchmark::PackSize,
                 Benchmark::PackSpeed,
                 Benchmark::PackLoad,
+                Benchmark::PackPasses,
                 Benchmark::PagecacheSaved,
                 Benchmark::Selective,
                 Benchmark::Readiness,
