@@ -13,10 +13,17 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(file) = ElfFile::parse(bytes) else { return };
-    // RELR alone; all passes in a world where nothing is taken over; and a stub.
+    // RELR alone; all passes in a world where nothing is taken over; a stub; and both with lower alignments.
     let stub = Passes::of([Pass::Stub]);
+    let (low, low_stub) = ([Pass::LowerAlignment, Pass::Relr], [Pass::LowerAlignment, Pass::Stub]);
     for (passes, sparse, drop_syment) in
-        [(Passes::default(), false, true), (Passes::all_safe(), true, false), (stub, false, true)]
+        [
+            (Passes::default(), false, true),
+            (Passes::all_safe(), true, false),
+            (stub, false, true),
+            (Passes::of(low), false, false),
+            (Passes::of(low_stub), false, true),
+        ]
     {
         let not_interposed = (0..u32::from(u16::MAX)).collect();
         let closed_world = sparse.then(|| ClosedWorld { not_interposed: Some(not_interposed), ..ClosedWorld::default() });
@@ -26,6 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
             not_interposed: options.closed_world.iter().filter_map(|world| world.not_interposed.clone()).flatten().collect(),
             pure_virtual: plan.summary.pure_virtual > 0,
             stub: options.passes.has(Pass::Stub),
+            lower_alignment: plan.summary.lowers_alignment(),
         };
         let packed = plan.script.to_vec(bytes).expect("the script copies what is there");
         assert_eq!(packed.len() as u64, plan.summary.size_after);

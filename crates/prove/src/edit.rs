@@ -17,6 +17,8 @@ pub struct BindEdit {
     pub pure_virtual: bool,
     /// The output may relocate itself by a stub that `DT_INIT` leads to (docs/pack.md).
     pub stub: bool,
+    /// Segments may be aligned to less, where no section needs more and the machine has pages of 4 KiB only.
+    pub lower_alignment: bool,
 }
 
 /// The new search for libraries of a file.

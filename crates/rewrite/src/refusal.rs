@@ -24,6 +24,9 @@ pub enum Refusal {
     /// `pure-virtual`: no place for ten bytes of code.
     #[error("no ten unused bytes between two functions, of which the unwind tables tell")]
     NoUnusedCode,
+    /// `lower-alignment`: an architecture with larger pages.
+    #[error("its segments may be loaded in pages of more than 4 KiB")]
+    LargerPages,
     /// `stub`: no code for this architecture.
     #[error("there is no stub for its architecture")]
     NoStub,
@@ -235,7 +238,7 @@ impl Refusal {
             Self::PointedTo { .. } => "pointed-to",
             Self::JumpsUnknown => "machine",
             Self::NoUnusedCode => "no-unused-code",
-            Self::NoStub => "machine",
+            Self::NoStub | Self::LargerPages => "machine",
             Self::NeededEarly(_) => "needed-early",
             Self::NoCodeRoom => "no-code-room",
             Self::SymbolInTables { .. } => "symbol-in-tables",

@@ -126,8 +126,13 @@ impl Packer<'_> {
             not_interposed: options.closed_world.and_then(|world| world.not_interposed).unwrap_or_default(),
             pure_virtual: plan.summary.pure_virtual > 0,
             stub: options.passes.has(Pass::Stub),
+            lower_alignment: plan.summary.lowers_alignment(),
         };
-        let claim = if plan.summary.bound > 0 || edit.stub { Claim::Bound(&edit) } else { Claim::SameIdentified };
+        let claim = if plan.summary.bound > 0 || edit.stub || edit.lower_alignment {
+            Claim::Bound(&edit)
+        } else {
+            Claim::SameIdentified
+        };
         Ok(match write_or_refuse(&writing, &plan.script, claim)? {
             Ok(replacement) => Outcome::Done(Done::Packed(Box::new((plan.summary, replacement)))),
             Err(refused) => Outcome::Refused(refused),

@@ -196,12 +196,13 @@ fn own_references(view: &FileView) -> Result<Option<BindEdit>, AppError> {
     let Some(about) = About::read(&file) else { return Ok(None) };
     let has = |pass: Pass| about.edits.iter().any(|edit| edit == pass.name());
     let stub = has(Pass::Stub);
-    if !has(Pass::BindLocal) && !has(Pass::PureVirtual) && !stub {
+    let lower_alignment = has(Pass::LowerAlignment);
+    if !has(Pass::BindLocal) && !has(Pass::PureVirtual) && !stub && !lower_alignment {
         return Ok(None);
     }
     let pure_virtual = has(Pass::PureVirtual);
     let Some(world) = about.world.filter(|_| has(Pass::BindLocal) || stub) else {
-        return Ok(Some(BindEdit { pure_virtual, stub, ..BindEdit::default() }));
+        return Ok(Some(BindEdit { pure_virtual, stub, lower_alignment, ..BindEdit::default() }));
     };
     let programs: Vec<PathBuf> = world.programs.iter().map(PathBuf::from).collect();
     let all = World::of(&programs, &Silent)?;
@@ -210,7 +211,7 @@ fn own_references(view: &FileView) -> Result<Option<BindEdit>, AppError> {
     let lost = || anyhow::anyhow!("no program of its closed world loads `{}`", escaped(&world.file));
     let not_interposed =
         closed.not_interposed.ok_or_else(lost).hint(|| "pack the original again for the programs that load it now")?;
-    Ok(Some(BindEdit { not_interposed, pure_virtual, stub }))
+    Ok(Some(BindEdit { not_interposed, pure_virtual, stub, lower_alignment }))
 }
 
 /// Compares with a file: the original, or for a program with edits after the binding, the program before or after the

@@ -25,8 +25,8 @@ pub(crate) struct PackArgs {
     #[arg(long, value_name = "PATH", requires = "in_place", conflicts_with_all = ["output", "dry_run"])]
     pub(crate) keep_original: Option<PathBuf>,
 
-    /// What to do, separated by commas: relr, bind-local, pure-virtual, all-safe for these three, or stub in place of relr.
-    /// A file that one pass refuses still gets the others
+    /// What to do, separated by commas: relr, bind-local, pure-virtual, all-safe for these three, or stub in place of relr;
+    /// with lower-alignment for files of old linkers. A file that one pass refuses still gets the others
     #[arg(long, value_name = "LIST", default_value = "relr")]
     pub(crate) passes: Passes,
 

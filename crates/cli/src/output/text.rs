@@ -7,6 +7,8 @@ pub(crate) use coldstart_app::text::{counted, glued, number, plain, size};
 pub(crate) use coldstart_profile::escaped;
 use coldstart_view::{numbers, width};
 
+use unicode_width::UnicodeWidthStr;
+
 use super::charset::either;
 use super::style::HEADING;
 use super::table::{MAX_WIDTH, Table};
@@ -57,9 +59,10 @@ pub(crate) fn list(label: &str, text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
-    let width = LABEL.saturating_sub(1);
-    let label = format!("{}{label:<width$} ", " ".repeat(INDENT));
-    let wrapped = prose(text, INDENT + LABEL, INDENT + LABEL);
+    let usual = LABEL.saturating_sub(1);
+    let label = format!("{}{label:<usual$} ", " ".repeat(INDENT));
+    // A label may be longer than others.
+    let wrapped = prose(text, label.width().max(INDENT + LABEL), INDENT + LABEL);
     format!("{label}{}", wrapped.trim_start_matches(' '))
 }
 
@@ -99,8 +102,6 @@ pub(crate) fn omitted(shown: usize, of: usize, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use unicode_width::UnicodeWidthStr;
-
     use super::*;
 
     #[test]

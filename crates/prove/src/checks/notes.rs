@@ -1,6 +1,8 @@
 //! Notes: build id, properties, and those of programs and vendors.
 
-use object::elf::NT_GNU_BUILD_ID;
+use std::ops::Range;
+
+use object::elf::{NT_GNU_BUILD_ID, PT_NOTE};
 
 use crate::image::Image;
 use crate::image::headers::Segment;
@@ -14,6 +16,15 @@ const FIRST_PAGE: u64 = 4096;
 fn mapped<'a>((image, segment): (&Image<'a>, &Segment)) -> Result<&'a [u8], NotProven> {
     let bytes = image.at(segment.backed());
     bytes.ok_or_else(|| broken(image.which, WHAT, hex(segment.address), "not mapped"))
+}
+
+/// Whether a note segment lies in the program headers and holds no notes. Old patchelf lets the table grow over notes that it has moved, and
+/// leaves their segment where it was.
+pub(crate) fn is_stale(image: &Image<'_>, segment: &Segment) -> bool {
+    let overlaps = |table: Range<u64>| segment.address < table.end && table.start < segment.memory().end;
+    segment.kind == PT_NOTE
+        && image.program_header_table().is_some_and(overlaps)
+        && image.at(segment.backed()).is_some_and(|bytes| read(image, bytes, segment.align).is_none())
 }
 
 /// Compares the notes of a segment and returns their number. Those of GNU and of distributions (FDO) contain no

@@ -11,7 +11,7 @@ use crate::verdict::{NotProven, Proof, broken, differs, hex, same};
 const WHAT: &str = "segment";
 
 /// Compares them one by one, in order. `PT_PHDR` of an object without `PT_INTERP` may be removed: only the program's
-/// own is used (`rtld_setup_main_map` of glibc).
+/// own is used (`rtld_setup_main_map` of glibc). So may a note segment that holds no notes but program headers.
 pub(crate) fn check(
     original: &Image<'_>,
     output: &Image<'_>,
@@ -20,7 +20,8 @@ pub(crate) fn check(
 ) -> Result<(), NotProven> {
     let is_described = |segment: &&Segment| ![PT_LOAD, PT_PHDR].contains(&segment.kind);
     let described = |image: &Image<'_>| -> Vec<Segment> {
-        image.segments.iter().filter(|segment| !expected.ignores(segment)).filter(is_described).copied().collect()
+        let segments = image.segments.iter().filter(|segment| !expected.ignores(segment)).filter(is_described);
+        segments.filter(|segment| !notes::is_stale(image, segment)).copied().collect()
     };
     let headers = |image: &Image<'_>| image.segments_of(PT_PHDR).count();
     if headers(original) != headers(output) && original.segments_of(PT_INTERP).next().is_some() {

@@ -1,12 +1,13 @@
 //! Passes the changes to the assembly that all edits share.
 
-use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, FileSpan, Position, Tag, Vaddr};
+use coldstart_elf::{DynamicEntry, DynamicTable, ElfFile, FileOffset, FileSpan, Position, Tag, Vaddr};
 
+use super::alignment::LoadAlignment;
 use super::decision::{Caution, PackOptions, PackPlan, PackSummary, Room};
 use super::headers::program_headers;
 use super::in_place::Changed;
 use super::own::passes;
-use super::pass::Pass;
+use super::pass::{Pass, PassOutcome, PassReport};
 use super::place::Placed;
 use super::relatives::{InPlace, Relatives};
 use super::room::{Shape, Slide};
@@ -55,13 +56,36 @@ pub(super) struct Layout {
     pub(super) placed: Placed,
     /// Where the stub is, if the file gets one.
     pub(super) stub: Option<CodePlace>,
+    pub(super) alignment: LoadAlignment,
+    /// Bytes that the file loses because alignments are lower.
+    pub(super) lost_by_alignment: u64,
 }
 
 /// The whole file pages that are free when the tables end at `end` and nothing slides.
 pub(super) fn hole(run: &FrontRun, end: Vaddr) -> Result<Option<FileSpan>, Refusal> {
-    let start = run.offset_of(end)?.aligned_up(PAGE)?;
-    let hole = FileSpan::between(start, run.file_span().end().aligned_down(PAGE));
-    Ok(hole.ok().filter(|hole| !hole.is_empty()))
+    whole_pages(run.offset_of(end)?, run.file_span().end())
+}
+
+fn whole_pages(start: FileOffset, end: FileOffset) -> Result<Option<FileSpan>, Refusal> {
+    let pages = FileSpan::between(start.aligned_up(PAGE)?, end.aligned_down(PAGE));
+    Ok(pages.ok().filter(|pages| !pages.is_empty()))
+}
+
+impl Layout {
+    /// The free bytes that stay in the file, and the pages among them that become a hole.
+    fn left_free(&self, sparse: bool) -> Result<(FileSpan, Option<FileSpan>), Refusal> {
+        let address = self.run.memory_span().start().plus(self.shape.run_moves_by())?;
+        let start = self.run.file_span().start().plus(self.shape.run_moves_by())?;
+        let start = start.plus(self.placed.end.since(address)?)?;
+        let end = match self.shape {
+            Shape::Hole => self.run.file_span().end(),
+            Shape::Cut | Shape::Split(_) => self.slide.place(self.slide.from)?,
+        };
+        // Tables that have grown leave none.
+        let free = FileSpan::between(start, end.max(start))?;
+        let hole = if sparse { whole_pages(start, end)? } else { None };
+        Ok((free, hole))
+    }
 }
 
 /// Assembles the plan.
@@ -87,7 +111,7 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     let symbols = symbol_patches(file, |section| new_address(&moves, section))?;
 
     let mut edits = Edits::default();
-    replace_front(file, layout, &program_headers, &mut edits)?;
+    replace_front(file, layout, &program_headers, options.sparse, &mut edits)?;
     if let Some(place) = &layout.stub
         && let Some(growth) = &place.grows
     {
@@ -127,12 +151,15 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
         held,
         order: relatives.order.clone(),
     };
-    let edits: Vec<&str> =
-        passes(parts.bound, parts.pure_virtual).chain([Pass::packing(layout.stub.is_some())]).map(Pass::name).collect();
+    let lowered = (layout.lost_by_alignment > 0).then_some(Pass::LowerAlignment);
+    let edits = passes(parts.bound, parts.pure_virtual).chain(lowered).chain([Pass::packing(layout.stub.is_some())]);
+    let edits: Vec<&str> = edits.map(Pass::name).collect();
     let world = options.world().filter(|_| parts.bound > 0 || layout.stub.is_some());
     let note = NoteText { edits: &edits, world, content: None };
     let (script, kept) = assembly.finish(note, rule(parts, options.undo))?;
-    let summary = summary(parts, script.size(), kept);
+    let (_, hole) = layout.left_free(options.sparse)?;
+    let mut summary = summary(parts, script.size(), kept);
+    summary.hole_bytes = hole.map_or(0, |hole| hole.size());
     Ok(PackPlan { script, summary })
 }
 
@@ -164,6 +191,7 @@ fn replace_front(
     file: &ElfFile<'_>,
     layout: &Layout,
     new_headers: &NewHeaders,
+    sparse: bool,
     edits: &mut Edits,
 ) -> Result<(), Refusal> {
     let first = first_bytes(file);
@@ -182,22 +210,18 @@ fn replace_front(
             edits.replace(FileSpan::between(old.start(), run.start())?, before);
         }
     }
-    let address = layout.run.memory_span().start().plus(by)?;
-    let mut front = layout.placed.pieces(address)?;
-    let end = start.plus(layout.placed.end.since(address)?)?;
-    let hole = if layout.shape == Shape::Hole { hole(&layout.run, layout.placed.end)? } else { None };
+    let mut front = layout.placed.pieces(layout.run.memory_span().start().plus(by)?)?;
+    let (free, hole) = layout.left_free(sparse)?;
     match hole {
         Some(hole) => {
-            front.extend(zeros(end, hole.start())?);
+            front.extend(zeros(free.start(), hole.start())?);
             front.push(Piece::Hole(hole.size()));
-            front.extend(zeros(hole.end(), run.end())?);
-            edits.replace(run, front);
+            front.extend(zeros(hole.end(), free.end())?);
         }
-        None => {
-            front.extend(zeros(end, layout.slide.place(layout.slide.from)?)?);
-            edits.replace(FileSpan::between(run.start(), layout.slide.from)?, front);
-        }
+        None => front.extend(zeros(free.start(), free.end())?),
     }
+    let until = if layout.shape == Shape::Hole { run.end() } else { layout.slide.from };
+    edits.replace(FileSpan::between(run.start(), until)?, front);
     Ok(())
 }
 
@@ -233,6 +257,14 @@ fn dynamic_bytes(parts: &Parts<'_, '_>) -> Result<Vec<u8>, Refusal> {
     Ok(bytes)
 }
 
+/// What `lower-alignment` did, if anything.
+fn lowered(file: &ElfFile<'_>, layout: &Layout) -> Option<PassReport> {
+    let bytes = Some(layout.lost_by_alignment).filter(|bytes| *bytes > 0)?;
+    let largest = |alignment: LoadAlignment| file.load_segments().map(|load| alignment.of(load)).max().unwrap_or(0);
+    let outcome = PassOutcome::Lowered { from: largest(LoadAlignment::Kept), to: largest(layout.alignment), bytes };
+    Some(PassReport { pass: Pass::LowerAlignment, outcome })
+}
+
 fn summary(parts: &Parts<'_, '_>, size_after: u64, way_back: WayBack) -> PackSummary {
     let Parts { file, layout, relatives, guard, entries, .. } = *parts;
     let mut cautions = Vec::new();
@@ -243,7 +275,7 @@ fn summary(parts: &Parts<'_, '_>, size_after: u64, way_back: WayBack) -> PackSum
         cautions.push(Caution::InPlaceValues { count: relatives.third_values });
     }
     PackSummary {
-        passes: Vec::new(),
+        passes: lowered(file, layout).into_iter().collect(),
         own_references: None,
         size_before: file.size(),
         size_after,
@@ -261,6 +293,7 @@ fn summary(parts: &Parts<'_, '_>, size_after: u64, way_back: WayBack) -> PackSum
             Shape::Split(_) => Room::SegmentSplit,
             Shape::Hole => Room::Hole,
         },
+        hole_bytes: 0,
         slots: entries.freed.clone(),
         version_added: matches!(guard, Guard::Added(_)),
         way_back,

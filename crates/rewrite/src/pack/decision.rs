@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::own::OwnReferences;
-use super::pass::{PassReport, Passes};
+use super::pass::{PassOutcome, PassReport, Passes};
 use crate::libc_floor::LibcFloor;
 use crate::note::World;
 use crate::script::Script;
@@ -21,7 +21,7 @@ pub struct PackOptions {
     /// The oldest C library that must load the result. Without it, glibc 2.36 is assumed for objects of glibc, and
     /// those of other libraries are refused.
     pub libc_floor: Option<LibcFloor>,
-    /// If the freed bytes cannot be removed from the file, make them a hole that takes no space on disk.
+    /// Make freed bytes that cannot be removed from the file a hole that takes no space on disk.
     pub sparse: bool,
     /// If nothing else frees an entry of the dynamic table, use that of `DT_SYMENT`. The generic ABI requires the
     /// tag; no loader reads it.
@@ -83,6 +83,10 @@ pub enum NothingToPack {
     NoOwnReferences,
     /// It has no two references to `__cxa_pure_virtual`.
     NoPureVirtual,
+    /// No segment's alignment keeps freed bytes in the file.
+    AlignmentInNoWay,
+    /// A section needs the alignment of the segments.
+    AlignmentNeeded,
     /// `NoOwnReferences`, and no program of the closed world loads it.
     NotInClosedWorld,
     /// The file would not become a page smaller.
@@ -145,6 +149,8 @@ pub struct PackSummary {
     pub words_written: u64,
     /// How the space was saved.
     pub room: Room,
+    /// Freed bytes that stay part of the file's size, as a hole without blocks; 0 without `sparse`.
+    pub hole_bytes: u64,
     /// Reused dynamic entries, in order.
     pub slots: Vec<SlotSource>,
     /// Whether `GLIBC_ABI_DT_RELR` was added to the versions needed from libc.so.6.
@@ -153,6 +159,13 @@ pub struct PackSummary {
     pub way_back: WayBack,
     /// Cautions for the user.
     pub cautions: Vec<Caution>,
+}
+
+impl PackSummary {
+    /// Whether segments are aligned to less than before.
+    pub fn lowers_alignment(&self) -> bool {
+        self.passes.iter().any(|report| matches!(report.outcome, PassOutcome::Lowered { .. }))
+    }
 }
 
 /// How the bytes are removed from the file.

@@ -18,7 +18,7 @@ const EXECUTE: u32 = 1;
 
 /// Builds the program headers of the new file.
 pub(super) fn program_headers(file: &ElfFile<'_>, layout: &Layout, tail: &Tail) -> Result<NewHeaders, Refusal> {
-    let Layout { run, shape, slide, placed, stub } = layout;
+    let Layout { run, shape, slide, placed, stub, alignment, .. } = layout;
     let encoding = file.encoding();
     let size = usize::from(file.header().segment_entry_size);
     let start = usize::try_from(file.header().segments_offset.0).ok();
@@ -28,6 +28,9 @@ pub(super) fn program_headers(file: &ElfFile<'_>, layout: &Layout, tail: &Tail) 
     let mut headers: NewHeaders = Vec::new();
     for (number, (segment, raw)) in file.segments().iter().zip(table.chunks_exact(size.max(1))).enumerate() {
         let mut raw = raw.to_vec();
+        if segment.kind == SegmentKind::Load {
+            field::ALIGNMENT.set_word(&mut raw, encoding, alignment.of(segment));
+        }
         if number == run.segment {
             let rest = cut(file, run, shape, *slide, placed, &mut raw)?;
             headers.push((Some(number), raw));

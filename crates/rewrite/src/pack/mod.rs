@@ -15,10 +15,12 @@
 //! | the version that makes old loaders refuse the result | `versions.rs` |
 //! | new places for the tables | `place.rs` |
 //! | code that applies them (`stub`), and its place | `stub.rs` |
+//! | alignments that keep freed bytes in the file (`lower-alignment`) | `alignment.rs` |
 //! | how the rest of the file moves | `room.rs`, `anatomy/preface.rs` |
 //! | new headers, dynamic table, end of the file | `headers.rs`, `slots.rs`, `empty_function.rs`, `sections.rs`, `anatomy/tail.rs` |
 //! | all of it as one script; the undo data | `assemble.rs`, `way_back.rs`, `../assembly.rs` |
 
+mod alignment;
 mod assemble;
 mod checks;
 mod decision;
@@ -55,6 +57,7 @@ use crate::anatomy::tail;
 use crate::note::About;
 use crate::refusal::Refusal;
 use crate::script::Piece;
+use alignment::LoadAlignment;
 use assemble::{Layout, Parts};
 use own::Bound;
 use place::{Placed, Role};
@@ -135,8 +138,30 @@ pub fn plan_pack(file: &ElfFile<'_>, options: &PackOptions) -> Result<PackDecisi
         let outcome = found.unwrap_or_else(|refusal| PassOutcome::from(&refusal));
         plan.summary.passes.push(PassReport { pass: Pass::PureVirtual, outcome });
     }
+    if options.passes.has(Pass::LowerAlignment)
+        && !plan.summary.passes.iter().any(|report| report.pass == Pass::LowerAlignment)
+    {
+        let outcome = not_lowered(file);
+        plan.summary.passes.push(PassReport { pass: Pass::LowerAlignment, outcome });
+    }
     plan.summary.passes.extend(packing.zip(relr).map(|(pass, outcome)| PassReport { pass, outcome }));
+    plan.summary.passes.sort_by_key(|report| report.pass);
     Ok(PackDecision::Pack(Box::new(plan)))
+}
+
+/// Why alignments stay.
+fn not_lowered(file: &ElfFile<'_>) -> PassOutcome {
+    match LoadAlignment::lowest(file) {
+        Err(refusal) => PassOutcome::from(&refusal),
+        Ok(lowest) => {
+            let is_large = file.load_segments().any(|load| load.alignment > PAGE);
+            let cause = match is_large && !lowest.lowers(file) {
+                true => NothingToPack::AlignmentNeeded,
+                false => NothingToPack::AlignmentInNoWay,
+            };
+            PassOutcome::Nothing { cause }
+        }
+    }
 }
 
 /// Why `bind-local` has nothing to do.
@@ -281,14 +306,15 @@ fn lay_out(
     let mut contents = place::contents(&run, all, relatives, guard)?;
     let with_stub = *guard == Guard::NotNeeded;
     let among_code = file.segments().get(run.segment).is_some_and(|segment| segment.is_executable());
-    let code_behind = match with_stub && !among_code {
-        true => Some(stub::behind_code(file, &run)?),
-        false => None,
-    };
     if with_stub && among_code {
         // Its bytes need its address.
         contents.push((Role::Stub, vec![Piece::Hole(stub::size(file))]));
     }
+    let lowest = match options.passes.has(Pass::LowerAlignment) {
+        // A refusal of that pass alone.
+        true => LoadAlignment::lowest(file).unwrap_or(LoadAlignment::Kept),
+        false => LoadAlignment::Kept,
+    };
     let shapes = room::shapes(file, &run, options.sparse)?;
     let stuck = match shapes.iter().all(|shape| *shape == Shape::Hole) {
         true => Stuck::NoProgramHeader,
@@ -300,11 +326,18 @@ fn lay_out(
         if placed.end > run.memory_span().end() {
             continue;
         }
-        let mut slide = room::slide(file, &run, &shape, placed.end)?;
+        let slide_by = |loads: LoadAlignment| room::slide(file, &run, &shape, placed.end, loads);
+        let mut slide = slide_by(lowest)?;
+        let lost_by_alignment = slide.by.saturating_sub(slide_by(LoadAlignment::Kept)?.by);
+        let alignment = if lost_by_alignment > 0 { lowest } else { LoadAlignment::Kept };
+        let code_behind = match with_stub && !among_code {
+            true => Some(stub::behind_code(file, &run, alignment)?),
+            false => None,
+        };
         slide.inserted = code_behind.and_then(|place| place.grows?.inserted());
         if slide.by > 0 || (shape == Shape::Hole && assemble::hole(&run, placed.end)?.is_some()) {
             let stub = fill_stub(file, dynamic, &mut placed)?.or(code_behind);
-            return Ok(Ok(Layout { run, shape, slide, placed, stub }));
+            return Ok(Ok(Layout { run, shape, slide, placed, stub, alignment, lost_by_alignment }));
         }
     }
     Ok(Err(stuck))

@@ -16,6 +16,8 @@ pub enum Pass {
     BindLocal,
     /// References to `__cxa_pure_virtual` become relative.
     PureVirtual,
+    /// Segments are aligned to pages only, if the freed bytes can go then.
+    LowerAlignment,
     /// Relative relocations become RELR.
     Relr,
     /// Relative relocations become words that code in the file applies.
@@ -24,7 +26,7 @@ pub enum Pass {
 
 impl Pass {
     /// All passes, in the order in which they are applied.
-    pub const ALL: [Self; 4] = [Self::BindLocal, Self::PureVirtual, Self::Relr, Self::Stub];
+    pub const ALL: [Self; 5] = [Self::BindLocal, Self::PureVirtual, Self::LowerAlignment, Self::Relr, Self::Stub];
     /// Those of `all-safe`.
     pub const SAFE: [Self; 3] = [Self::BindLocal, Self::PureVirtual, Self::Relr];
 
@@ -38,6 +40,7 @@ impl Pass {
         match self {
             Self::BindLocal => "bind-local",
             Self::PureVirtual => "pure-virtual",
+            Self::LowerAlignment => "lower-alignment",
             Self::Relr => "relr",
             Self::Stub => "stub",
         }
@@ -64,6 +67,10 @@ impl Pass {
                 "has the tables of virtual functions point to a jump of the file's own to `__cxa_pure_virtual`, so that all \
                  of these words but one are relative"
             }
+            Self::LowerAlignment => {
+                "aligns segments to pages of 4 KiB where the linker aligned them to more (2 MiB by old linkers' default), so that \
+                 `relr` or `stub` can remove all freed bytes from the file and not only multiples of that"
+            }
             Self::Relr => "stores relative relocations as RELR, and removes the freed bytes from the file",
             Self::Stub => {
                 "stores relative relocations as packed words, adds code that applies them before the library's own \
@@ -83,6 +90,10 @@ impl Pass {
                 "always: the jump leads to where the loader puts the one word that keeps its relocation; nothing compares \
                  the addresses of pure virtual functions"
             }
+            Self::LowerAlignment => {
+                "no section is aligned to more, and nobody counts on huge pages for the file's code; so it is not part of \
+                 `all-safe`"
+            }
             Self::Relr => "the loader knows RELR: glibc 2.36, musl 1.2.4, Android 30",
             Self::Stub => {
                 "no other library calls the file before its own initialisers run, and the process may change the \
@@ -101,6 +112,10 @@ impl Pass {
             Self::PureVirtual => {
                 "refuses files for other processors than x86-64, and those without unused bytes between two functions of \
                  which the unwind tables tell"
+            }
+            Self::LowerAlignment => {
+                "refuses files for other processors than x86-64 and i386, whose pages may be larger, and those without section \
+                 headers; leaves files that lose nothing by their alignment"
             }
             Self::Relr => "refuses files with too few dynamic entries, and those whose tables something else refers to",
             Self::Stub => {
@@ -143,8 +158,11 @@ impl Passes {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongPasses {
     /// An unknown name.
-    #[error("no pass `{0}`: the passes are {names}, and `all-safe` for all of them but `stub`", names = names())]
+    #[error("no pass `{0}`: the passes are {names}, and `all-safe` for {safe}", safe = safe(), names = names())]
     Unknown(String),
+    /// Nothing that removes bytes.
+    #[error("`lower-alignment` does nothing alone: add `relr` or `stub`, which remove freed bytes from the file")]
+    NothingToMove,
     /// Both ways of packing.
     #[error("`relr` and `stub` do not go together: `stub` is for loaders that do not know RELR")]
     Both,
@@ -153,6 +171,12 @@ pub enum WrongPasses {
 /// The names of all passes, as in a sentence.
 fn names() -> String {
     Pass::ALL.map(|pass| format!("`{}`", pass.name())).join(", ")
+}
+
+/// The names of those of `all-safe`.
+fn safe() -> String {
+    let [first, second, third] = Pass::SAFE.map(|pass| format!("`{}`", pass.name()));
+    format!("{first}, {second} and {third}")
 }
 
 impl FromStr for Passes {
@@ -172,6 +196,9 @@ impl FromStr for Passes {
         }
         if passes.contains(&Pass::Relr) && passes.contains(&Pass::Stub) {
             return Err(WrongPasses::Both);
+        }
+        if passes.contains(&Pass::LowerAlignment) && !passes.contains(&Pass::Relr) && !passes.contains(&Pass::Stub) {
+            return Err(WrongPasses::NothingToMove);
         }
         Ok(Self(passes))
     }
@@ -195,6 +222,16 @@ pub enum PassOutcome {
     Done {
         /// Their number.
         relocations: u64,
+    },
+    /// It lowered the alignment of segments.
+    #[serde(rename = "done")]
+    Lowered {
+        /// The largest alignment of a segment before, in bytes.
+        from: u64,
+        /// That after.
+        to: u64,
+        /// Bytes that the file loses by it.
+        bytes: u64,
     },
     /// There was nothing for it to do.
     Nothing {
@@ -230,11 +267,13 @@ mod tests {
         let unknown = "relr,prelink".parse::<Passes>().unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "no pass `prelink`: the passes are `bind-local`, `pure-virtual`, `relr`, `stub`, and `all-safe` for all of \
-             them but `stub`"
+            "no pass `prelink`: the passes are `bind-local`, `pure-virtual`, `lower-alignment`, `relr`, `stub`, and `all-safe` \
+             for `bind-local`, `pure-virtual` and `relr`"
         );
         assert!("".parse::<Passes>().is_err());
         assert_eq!("relr,stub".parse::<Passes>(), Err(WrongPasses::Both));
+        assert_eq!("bind-local,lower-alignment".parse::<Passes>(), Err(WrongPasses::NothingToMove));
+        assert!("all-safe,lower-alignment".parse::<Passes>().unwrap().has(Pass::LowerAlignment));
         assert_eq!("stub".parse(), Ok(Passes::of([Pass::Stub])));
     }
 }

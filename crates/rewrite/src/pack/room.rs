@@ -3,19 +3,21 @@
 //! Addresses are unchanged, so a file offset must change by a multiple of the largest alignment: `p_offset` and
 //! `p_vaddr` must agree modulo `p_align` (gABI, "Program Header").
 
-use coldstart_elf::{ElfFile, FileOffset, FileSpan, Position, Segment, SegmentKind, Vaddr};
+use coldstart_elf::{ElfFile, FileOffset, FileSpan, Notes, Position, Segment, SegmentKind, Vaddr};
 
+use super::alignment::LoadAlignment;
 use crate::anatomy::preface::{Preface, give_way};
 use crate::anatomy::tables::FrontRun;
 use crate::anatomy::tail::check_zeros;
 use crate::anatomy::{PAGE, program_header_range};
+use crate::layout::part;
 use crate::refusal::Refusal;
 
 /// The source of the program header for the rest of a split segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HeaderSlot {
-    /// An entry without meaning: `PT_NULL`, or `PT_PHDR` of a library, which only programs need (glibc,
-    /// `elf/rtld.c`).
+    /// An entry without meaning: `PT_NULL`; `PT_PHDR` of a library, which only programs need (glibc,
+    /// `elf/rtld.c`); `PT_NOTE` of notes that old patchelf moved away and let the program headers grow over.
     Instead(usize),
     /// The table grows in place.
     Grown(Preface),
@@ -94,9 +96,11 @@ pub(super) fn shapes(file: &ElfFile<'_>, run: &FrontRun, sparse: bool) -> Result
 fn header_slot(file: &ElfFile<'_>, run: &FrontRun) -> Result<Option<HeaderSlot>, Refusal> {
     let size = u64::from(file.header().segment_entry_size);
     let is_library = file.segment(SegmentKind::Interpreter).is_none();
+    let headers = program_header_range(file)?;
     let says_nothing = |segment: &Segment| match segment.kind {
         SegmentKind::Other(kind) => kind == 0,
         SegmentKind::ProgramHeaders => is_library,
+        SegmentKind::Note => is_stale_note(file, segment, headers),
         _ => false,
     };
     if let Some(number) = file.segments().iter().position(says_nothing) {
@@ -109,11 +113,25 @@ fn header_slot(file: &ElfFile<'_>, run: &FrontRun) -> Result<Option<HeaderSlot>,
     Ok(give_way(file, run, program_header_range(file)?.end(), size)?.map(HeaderSlot::Grown))
 }
 
+/// Whether a note segment leads into the program headers and to no notes.
+fn is_stale_note(file: &ElfFile<'_>, segment: &Segment, headers: FileSpan) -> bool {
+    let Ok(span) = segment.file_span() else { return false };
+    let Some(bytes) = part(file.bytes(), span).filter(|_| span.overlaps(&headers)) else { return false };
+    Notes::new(bytes, segment.offset, segment.alignment, file.encoding())
+        .is_ok_and(|mut notes| notes.any(|note| note.is_err()))
+}
+
 /// How far the data after the tables can slide, when the tables end at `end`; 0 if not at all.
 ///
 /// # Errors
 /// If something is between the tables and that data, or an alignment is invalid.
-pub(super) fn slide(file: &ElfFile<'_>, run: &FrontRun, shape: &Shape, end: Vaddr) -> Result<Slide, Refusal> {
+pub(super) fn slide(
+    file: &ElfFile<'_>,
+    run: &FrontRun,
+    shape: &Shape,
+    end: Vaddr,
+    loads: LoadAlignment,
+) -> Result<Slide, Refusal> {
     let segment = file.segments().get(run.segment).ok_or(Refusal::NoDynamicTable)?;
     let run_end = run.file_span().end();
     let end_offset = run.offset_of(end)?;
@@ -123,8 +141,8 @@ pub(super) fn slide(file: &ElfFile<'_>, run: &FrontRun, shape: &Shape, end: Vadd
         (_, None) => first_behind(file, run_end),
     };
     check_zeros(file, FileSpan::between(run_end, from)?)?;
-    let alignment = alignment(file, from)?;
-    let page = segment.alignment.max(PAGE);
+    let alignment = alignment(file, from, loads)?;
+    let page = loads.of(segment).max(PAGE);
     // Tables that have grown past that data leave no space.
     let free = from.since(end_offset).unwrap_or(0);
     let mut by = FileOffset(free).aligned_down(alignment).0;
@@ -154,11 +172,11 @@ pub(super) fn first_behind(file: &ElfFile<'_>, offset: FileOffset) -> FileOffset
 }
 
 /// The largest alignment of the sliding data.
-pub(super) fn alignment(file: &ElfFile<'_>, from: FileOffset) -> Result<u64, Refusal> {
+pub(super) fn alignment(file: &ElfFile<'_>, from: FileOffset, loads: LoadAlignment) -> Result<u64, Refusal> {
     let mut alignments = Vec::new();
     for load in file.load_segments() {
         if load.file_span()?.end() > from {
-            alignments.push(load.alignment);
+            alignments.push(loads.of(load));
         }
     }
     let sections = file.sections().iter().map(|section| &section.header);

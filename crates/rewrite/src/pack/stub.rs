@@ -12,6 +12,7 @@ use coldstart_elf::{
 use coldstart_prove::{STUB_NUMBERS, stub_code};
 
 use super::Subject;
+use super::alignment::LoadAlignment;
 use super::place::Placed;
 use super::room::{Inserted, Slide, alignment, first_behind};
 use crate::anatomy::tables::{FrontRun, is_filler};
@@ -125,7 +126,7 @@ pub(super) struct Growth {
 ///
 /// # Errors
 /// [`Refusal::NoCodeRoom`].
-pub(super) fn behind_code(file: &ElfFile<'_>, run: &FrontRun) -> Result<CodePlace, Refusal> {
+pub(super) fn behind_code(file: &ElfFile<'_>, run: &FrontRun, loads: LoadAlignment) -> Result<CodePlace, Refusal> {
     let fits = |segment: &Segment| {
         segment.kind == SegmentKind::Load
             && segment.is_executable()
@@ -136,19 +137,24 @@ pub(super) fn behind_code(file: &ElfFile<'_>, run: &FrontRun) -> Result<CodePlac
     };
     let candidates = file.segments().iter().enumerate().filter(|(_, segment)| fits(segment));
     for (number, segment) in candidates {
-        if let Some(place) = behind(file, number, segment)? {
+        if let Some(place) = behind(file, number, segment, loads)? {
             return Ok(place);
         }
     }
     Err(Refusal::NoCodeRoom)
 }
 
-fn behind(file: &ElfFile<'_>, number: usize, segment: &Segment) -> Result<Option<CodePlace>, Refusal> {
+fn behind(
+    file: &ElfFile<'_>,
+    number: usize,
+    segment: &Segment,
+    loads: LoadAlignment,
+) -> Result<Option<CodePlace>, Refusal> {
     let end = segment.memory_span()?.end();
     let memory = VaddrSpan::new(end.aligned_up(ALIGNMENT)?, size(file))?;
     let later = file.load_segments().filter(|other| other.address >= end);
     let next = later.min_by_key(|other| other.address);
-    if next.is_some_and(|next| next.address.aligned_down(next.alignment.max(PAGE)) < memory.end()) {
+    if next.is_some_and(|next| next.address.aligned_down(loads.of(next).max(PAGE)) < memory.end()) {
         return Ok(None);
     }
     let from = segment.file_span()?.end();
@@ -160,7 +166,7 @@ fn behind(file: &ElfFile<'_>, number: usize, segment: &Segment) -> Result<Option
     }
     let inserted = match wanted.checked_sub(there) {
         None | Some(0) => 0,
-        Some(missing) => FileOffset(missing).aligned_up(alignment(file, from)?)?.0,
+        Some(missing) => FileOffset(missing).aligned_up(alignment(file, from, loads)?)?.0,
     };
     Ok(Some(CodePlace { memory, grows: Some(Growth { segment: number, padding, inserted }) }))
 }

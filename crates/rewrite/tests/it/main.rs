@@ -5,6 +5,7 @@
 mod apply;
 mod bind_local;
 mod changed_since;
+mod lower_alignment;
 mod pack_odd;
 mod pack_order;
 mod pack_refused;

@@ -15,15 +15,20 @@ pub(super) fn nothing(nothing: NothingToPack) -> String {
         NothingToPack::NoRelative => "it has no relative relocations".to_owned(),
         NothingToPack::NoOwnReferences => "no reference to its own definitions can become relative".to_owned(),
         NothingToPack::NoPureVirtual => "no two references to `__cxa_pure_virtual`".to_owned(),
+        NothingToPack::AlignmentInNoWay => "no alignment keeps freed bytes in the file".to_owned(),
+        NothingToPack::AlignmentNeeded => "a section is aligned to as much as the segments".to_owned(),
         NothingToPack::NotInClosedWorld => {
             "no program of the closed world loads it, and no reference to its own definitions is certain".to_owned()
         }
         NothingToPack::NoGain { stuck: Some(stuck), table_bytes } => format!(
-            "{} could be saved but not removed from the file: {} (`--sparse` makes a hole)",
+            "{} could be saved but not removed from the file: {}",
             size(table_bytes),
             match stuck {
-                Stuck::NoProgramHeader => "no room for another program header",
-                Stuck::Alignment => "the alignment of the following data requires a larger move",
+                Stuck::NoProgramHeader => "no room for another program header (`--sparse` makes a hole)",
+                Stuck::Alignment => {
+                    "the alignment of the following data requires a larger move (the pass `lower-alignment` lowers it, \
+                     `--sparse` makes a hole)"
+                }
             }
         ),
         NothingToPack::NoGain { stuck: None, .. } => "the file would not shrink by a page".to_owned(),
@@ -38,12 +43,14 @@ pub(super) fn nothing_in_short(nothing: NothingToPack) -> &'static str {
         NothingToPack::NoRelative => "no relative relocations",
         NothingToPack::NoOwnReferences => "no reference that can become relative",
         NothingToPack::NoPureVirtual => "no references to pure virtual functions",
+        NothingToPack::AlignmentInNoWay => "no alignment keeps freed bytes in the file",
+        NothingToPack::AlignmentNeeded => "a section needs the alignment",
         NothingToPack::NotInClosedWorld => "loaded by no program of the closed world",
         NothingToPack::NoGain { stuck: Some(Stuck::NoProgramHeader), .. } => {
             "no room for another program header; `--sparse` makes a hole"
         }
         NothingToPack::NoGain { stuck: Some(Stuck::Alignment), .. } => {
-            "the alignment exceeds the saving; `--sparse` makes a hole"
+            "the alignment exceeds the saving; see the pass `lower-alignment`, or `--sparse`"
         }
         NothingToPack::NoGain { stuck: None, .. } => "the file would not shrink by a page",
     }
@@ -87,10 +94,14 @@ fn relocates_itself(summary: &PackSummary) -> bool {
 /// How the space was removed.
 pub(super) fn room(summary: &PackSummary) -> String {
     let saved = size(summary.size_before.saturating_sub(summary.size_after));
+    let more = match summary.hole_bytes {
+        0 => String::new(),
+        bytes => format!("; a hole of {}, which takes no disk space, is left behind it", size(bytes)),
+    };
     match summary.room {
-        Room::SegmentCut => format!("a segment ends {saved} earlier in the file; addresses are unchanged"),
+        Room::SegmentCut => format!("a segment ends {saved} earlier in the file; addresses are unchanged{more}"),
         Room::SegmentSplit => {
-            format!("a segment is in two parts with {saved} less between them; addresses are unchanged")
+            format!("a segment is in two parts with {saved} less between them; addresses are unchanged{more}")
         }
         Room::Hole => {
             "a hole in the file, which takes no disk space; copying it without `--sparse` fills it".to_owned()
@@ -135,6 +146,12 @@ pub(super) fn pass(report: &PassReport, summary: &PackSummary) -> String {
             let only = if own.in_closed_world > 0 { "; for the programs of the closed world only" } else { "" };
             format!("{done}{kept}{only}")
         }
+        PassOutcome::Lowered { from, to, bytes } => format!(
+            "segments are aligned to {} bytes instead of {}, so {} more can go; the kernel no longer places the file for huge pages",
+            number(*to),
+            number(*from),
+            size(*bytes)
+        ),
         PassOutcome::Nothing { cause } => format!("nothing to do: {}", nothing(*cause)),
         PassOutcome::Refused { reason, hint, .. } => {
             let hint = hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();

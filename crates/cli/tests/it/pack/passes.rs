@@ -256,11 +256,13 @@ fn a_program_that_takes_more_over_is_found_out() {
 fn passes_are_listed_and_others_are_unknown() {
     let directory = scratch();
     let text = done(directory.path(), &["pack", "--list-passes"]);
-    for words in ["\nbind-local\n", "\nrelr\n", "\nstub\n", "STB_GNU_UNIQUE"] {
+    for words in ["\nbind-local\n", "\nlower-alignment\n", "\nrelr\n", "\nstub\n", "STB_GNU_UNIQUE"] {
         assert!(text.contains(words), "{text}");
     }
     let (code, _, error) = said(directory.path(), &["pack", "--passes", "relr,prelink", "a.so", "--dry-run"]);
     assert!(code == 2 && error.contains("no pass `prelink`"), "{error}");
+    let (code, _, error) = said(directory.path(), &["pack", "--passes", "lower-alignment", "a.so", "--dry-run"]);
+    assert!(code == 2 && error.contains("does nothing alone: add `relr` or `stub`"), "{error}");
     compile("gcc", &directory.path().join("a.so"), "int x;", &["-shared"]);
     let words = ["pack", "--passes", "all-safe", "--closed-world", "absent", "a.so", "--dry-run"];
     let (code, _, error) = said(directory.path(), &words);

@@ -46,7 +46,7 @@ fn what_cannot_leave_the_file_becomes_a_hole() {
             && text.contains("could be saved but not removed from the file"),
         "{text}"
     );
-    assert!(text.contains("(`--sparse` makes a hole)"), "{text}");
+    assert!(text.contains("`lower-alignment` lowers it, `--sparse` makes a hole)"), "{text}");
     let (code, report) = json(directory.path(), &["pack", "--dry-run", "a.so", "--json"]);
     let nothing = &report["files"][0]["nothing"];
     assert_eq!((code, &nothing["reason"], &nothing["stuck"]), (0, &"no-gain".into(), &"alignment".into()), "{report}");
@@ -62,12 +62,41 @@ fn what_cannot_leave_the_file_becomes_a_hole() {
     done(directory.path(), &["verify", "b.so", "--against", "a.so"]);
     done(directory.path(), &["unpack", "b.so", "-o", "c.so"]);
     assert!(bytes(&at("c.so")) == before);
+    let words = ["pack", "--passes", "relr,lower-alignment", "a.so", "-o", "low.so"];
+    let text = done(directory.path(), &words).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("segments are aligned to 4 096 bytes instead of 2 097 152"), "{text}");
+    let lost = before.len() as u64 - bytes(&at("low.so")).len() as u64;
+    assert!(lost + 3 * 4096 > freed, "{lost} of {freed}");
+    loads(directory.path(), "low.so");
+    done(directory.path(), &["verify", "low.so", "--against", "a.so"]);
+    done(directory.path(), &["verify", "low.so"]);
+    done(directory.path(), &["unpack", "low.so", "-o", "c.so"]);
+    assert!(bytes(&at("c.so")) == before);
     // Whoever copies the hole as zeros has the same file.
     std::fs::write(at("filled.so"), bytes(&at("b.so"))).unwrap();
     assert!(on_disk(&at("filled.so")) > on_disk(&at("b.so")) + freed / 2);
     loads(directory.path(), "filled.so");
     done(directory.path(), &["unpack", "--in-place", "filled.so"]);
     assert!(bytes(&at("filled.so")) == before);
+}
+
+/// What follows moves by 64 KiB at a time; the rest of the freed bytes need no disk space either.
+#[test]
+fn what_is_left_behind_a_segment_that_was_cut_becomes_a_hole() {
+    let directory = scratch();
+    let at = |name: &str| directory.path().join(name);
+    let original = library_by(&at("a.so"), POINTERS, &["-Wl,-z,max-page-size=0x10000"]);
+    let text = done(directory.path(), &["pack", "--sparse", "a.so", "-o", "b.so"]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("a segment ends") && text.contains("a hole of"), "{text}");
+    let (_, report) = json(directory.path(), &["pack", "--sparse", "--dry-run", "a.so", "--json"]);
+    let hole = report["files"][0]["summary"]["hole_bytes"].as_u64().unwrap();
+    assert!(hole >= 4096 && hole % 4096 == 0, "{report}");
+    assert!(bytes(&at("b.so")).len() as u64 >= on_disk(&at("b.so")) + hole - 4096);
+    loads(directory.path(), "b.so");
+    done(directory.path(), &["verify", "b.so", "--against", "a.so"]);
+    done(directory.path(), &["unpack", "b.so", "-o", "c.so"]);
+    assert!(bytes(&at("c.so")) == bytes(&original));
 }
 
 /// lld leaves no entry to spare, and only bound lazily does the file have no flags that stand twice.
