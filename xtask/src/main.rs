@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod architecture;
 mod bench;
 mod cargo;
 mod checks;

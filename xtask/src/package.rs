@@ -1,10 +1,10 @@
-//! Packages to install: a `.deb`, and a tar archive with static programs. The same sources give the same bytes.
+//! Packages to install: a `.deb`, and tar archives with static programs. The same sources give the same bytes.
 //!
 //! | step | file |
 //! |---|---|
 //! | what is installed where | `package/content.rs` |
 //! | the Debian package | `package/debian.rs` |
-//! | the archive for all distributions | `package/archive.rs` |
+//! | the archives for all distributions | `package/archive.rs` |
 //! | installed, used and removed in clean systems | `package/try_out.rs` |
 
 mod archive;
@@ -12,11 +12,13 @@ mod content;
 mod debian;
 mod try_out;
 
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::architecture::Architecture;
 use crate::cargo::{target_directory, workspace};
 use crate::tools::{Tool, install_missing, tool};
 
@@ -26,7 +28,7 @@ const TOOLS: &[Tool] = &[
     tool("dpkg-shlibdeps", "dpkg-dev"),
     tool("gzip", "gzip"),
     tool("tar", "tar"),
-    tool("musl-gcc", "musl-tools"),
+    tool("xz", "xz-utils"),
 ];
 
 /// How packages are built.
@@ -35,6 +37,9 @@ pub(crate) struct PackageArguments {
     /// Directory for the packages, instead of `package` in cargo's target directory
     #[arg(long, short)]
     output: Option<PathBuf>,
+    /// Processors to build archives of static programs for, instead of this machine's
+    #[arg(long, value_name = "PROCESSOR", num_args = 1..)]
+    architecture: Vec<Architecture>,
     /// Install, use and remove the Debian package in clean systems of these releases, made with debootstrap (needs root)
     #[arg(long, value_name = "RELEASE", num_args = 0.., default_missing_values = ["bookworm", "trixie"])]
     try_out: Option<Vec<String>>,
@@ -54,14 +59,23 @@ pub(crate) fn package(arguments: &PackageArguments) -> Result<()> {
 
     let programs = crate::release::programs()?;
     let package = debian::build(&programs, &manual, &source, &output)?;
-    let programs = crate::release::static_programs()?;
-    let archive = archive::build(&programs, &manual, &source, &output)?;
+    let native = Architecture::native()?;
+    let architectures = if arguments.architecture.is_empty() { &[native][..] } else { &arguments.architecture };
+    let mut archives = Vec::new();
+    for &architecture in architectures {
+        let programs = crate::release::static_programs(architecture)?;
+        archives.push((architecture, archive::build(&programs, architecture, &manual, &source, &output)?));
+    }
     fs_err::remove_dir_all(&manual)?;
-    for path in [&package, &archive] {
+    for path in iter::once(&package).chain(archives.iter().map(|(_, archive)| archive)) {
         println!("{} {}", fs_err::metadata(path)?.len(), path.display());
     }
+    for (architecture, archive) in &archives {
+        try_out::archive(archive, *architecture, &output)?;
+    }
     if let Some(releases) = &arguments.try_out {
-        try_out::try_out(releases, &package, &archive, &output)?;
+        let native = archives.iter().find(|(architecture, _)| *architecture == native);
+        try_out::in_clean_systems(releases, &package, native.map(|(_, archive)| archive.as_path()), &output)?;
     }
     Ok(())
 }
@@ -132,7 +146,7 @@ mod tests {
         let source = Source { version: "1.2".to_owned(), time: "1700000000".to_owned() };
         [
             debian::build(&programs, &manual, &source, directory).unwrap(),
-            archive::build(&programs, &manual, &source, directory).unwrap(),
+            archive::build(&programs, Architecture::native().unwrap(), &manual, &source, directory).unwrap(),
         ]
     }
 

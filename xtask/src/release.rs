@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::architecture::Architecture;
 use crate::cargo::{cargo, target_directory};
 use crate::tools::run;
 
@@ -28,18 +29,14 @@ pub(crate) fn programs() -> Result<Vec<PathBuf>> {
     Ok(vec![launcher.with_file_name("coldstart"), launcher])
 }
 
-/// Builds both programs linked statically with musl, and returns their paths.
-pub(crate) fn static_programs() -> Result<Vec<PathBuf>> {
-    let target = musl();
+/// Builds both programs linked statically with musl for `architecture`, and returns their paths.
+pub(crate) fn static_programs(architecture: Architecture) -> Result<Vec<PathBuf>> {
+    let target = architecture.target();
     ensure!(has_target(&target), "Rust's library for {target} is missing\nhint: rustup target add {target}");
-    run(cargo().args([
-        "build",
-        "--release",
-        "--package=coldstart",
-        "--package=coldstart-launcher",
-        "--target",
-        &target,
-    ]))?;
+    let mut build = cargo();
+    architecture.compile_for(&mut build)?;
+    build.args(["build", "--release", "--package=coldstart", "--package=coldstart-launcher", "--target", &target]);
+    run(&mut build)?;
     let built = target_directory()?.join(&target).join("release");
     let programs = ["coldstart", LAUNCHER].map(|name| built.join(name));
     for program in &programs {
@@ -48,17 +45,12 @@ pub(crate) fn static_programs() -> Result<Vec<PathBuf>> {
     Ok(programs.into())
 }
 
-/// Rust's name of this machine with musl.
-fn musl() -> String {
-    format!("{}-unknown-linux-musl", std::env::consts::ARCH)
-}
-
 /// Builds `coldstart-run` and returns its path beside `coldstart`, where `speedup` looks for it.
 ///
 /// Where Rust's standard library for musl is missing and cannot be installed, the launcher is a dynamic program of this machine.
 pub(crate) fn launcher() -> Result<PathBuf> {
     let beside = target_directory()?.join("release").join(LAUNCHER);
-    let target = musl();
+    let target = Architecture::native()?.target();
     let mut build = cargo();
     build.args(["build", "--release", "--package=coldstart-launcher"]);
     if !has_target(&target) {

@@ -8,12 +8,19 @@ use fs_err as fs;
 
 use super::content::{self, put};
 use super::{Source, emptied};
+use crate::architecture::Architecture;
 use crate::cargo::workspace;
 use crate::tools::run;
 
 /// Builds the archive in `output` and returns its path. It holds one directory, which can be copied over a prefix such as `/usr/local`.
-pub(super) fn build(programs: &[PathBuf], manual: &Path, source: &Source, output: &Path) -> Result<PathBuf> {
-    let name = format!("coldstart-{}-{}-linux", source.version, std::env::consts::ARCH);
+pub(super) fn build(
+    programs: &[PathBuf],
+    architecture: Architecture,
+    manual: &Path,
+    source: &Source,
+    output: &Path,
+) -> Result<PathBuf> {
+    let name = format!("coldstart-{}-{}-linux", source.version, architecture.name());
     let staging = emptied(output.join("archive"))?;
     let root = staging.join(&name);
     content::lay(programs, manual, &root)?;

@@ -1,5 +1,8 @@
-//! The packages in clean systems: installed, used, removed, and nothing left behind.
+//! The packages as users get them: archives unpacked and run here, another processor's under qemu; all that this machine's processor can run
+//! installed in clean systems, used, removed, and nothing left behind.
 
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -8,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
 use super::{emptied, name_of};
+use crate::architecture::Architecture;
 use crate::tools::{install_missing, run, tool};
 
 /// What a new user does first, in a system with nothing but the package: a figure, and an answer about a program.
@@ -20,8 +24,60 @@ const USES: &[&[&str]] = &[
     &["coldstart-run", "/tmp/plan", "--", "/bin/true"],
 ];
 
+/// Runs the programs of an archive: its answer about itself, and one library packed, proven and unpacked again.
+///
+/// What starts programs in ways that qemu's user mode does not know (`measure`, `prefetch record`) is tried in clean systems.
+pub(super) fn archive(archive: &Path, architecture: Architecture, output: &Path) -> Result<()> {
+    let root = emptied(output.join("unpacked"))?;
+    unpack(archive, &root)?;
+    let mut runner: Vec<OsString> = Vec::new();
+    if architecture != Architecture::native()? {
+        let emulator = architecture.emulator();
+        runner.push(emulator.program.into());
+        install_missing(&[emulator])?;
+    }
+    runner.push(root.join("bin/coldstart").into());
+    let coldstart = |words: &[&OsStr]| said(Command::new(&runner[0]).args(&runner[1..]).args(words));
+    let version = coldstart(&["--version".as_ref()])?;
+    let library = root.join("library.so");
+    compile(&library)?;
+    let before = fs::read(&library)?;
+    let path = library.as_os_str();
+    coldstart(&["inspect".as_ref(), path])?;
+    coldstart(&["pack".as_ref(), "--in-place".as_ref(), path])?;
+    ensure!(fs::read(&library)? != before, "{} was not packed", library.display());
+    coldstart(&["verify".as_ref(), path])?;
+    coldstart(&["unpack".as_ref(), "--in-place".as_ref(), path])?;
+    ensure!(fs::read(&library)? == before, "{} is not what it was before it was packed", library.display());
+    fs::remove_dir_all(&root)?;
+    println!("{}: {} runs, packs, proves and unpacks", architecture.name(), version.trim());
+    Ok(())
+}
+
+/// A library with enough relocations that packing it is worth it.
+fn compile(library: &Path) -> Result<()> {
+    let source = "static int it; int *all[4096] = { [0 ... 4095] = &it };";
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-x", "c", "-", "-o"]).arg(library).stdin(Stdio::piped());
+    let mut compiler = compiler.spawn().context("cannot start cc")?;
+    compiler.stdin.take().context("cc has no input")?.write_all(source.as_bytes())?;
+    ensure!(compiler.wait()?.success(), "cc does not compile the library that packing is tried with");
+    Ok(())
+}
+
+fn unpack(archive: &Path, directory: &Path) -> Result<()> {
+    let mut tar = Command::new("tar");
+    tar.args(["--extract", "--strip-components=1", "--file"]).arg(archive);
+    run(tar.arg("--directory").arg(directory))
+}
+
 /// Tries the packages in new systems of Debian's releases.
-pub(super) fn try_out(releases: &[String], package: &Path, archive: &Path, output: &Path) -> Result<()> {
+pub(super) fn in_clean_systems(
+    releases: &[String],
+    package: &Path,
+    archive: Option<&Path>,
+    output: &Path,
+) -> Result<()> {
     ensure!(
         rustix::process::geteuid().is_root(),
         "a clean system needs root\nhint: sudo -E cargo xtask package --try-out"
@@ -39,7 +95,7 @@ pub(super) fn try_out(releases: &[String], package: &Path, archive: &Path, outpu
     Ok(())
 }
 
-fn in_system(root: &Path, package: &Path, archive: &Path) -> Result<String> {
+fn in_system(root: &Path, package: &Path, archive: Option<&Path>) -> Result<String> {
     for name in ["proc", "sys"] {
         run(Command::new("mount").arg("--rbind").arg(format!("/{name}")).arg(root.join(name)))?;
     }
@@ -57,22 +113,25 @@ fn in_system(root: &Path, package: &Path, archive: &Path) -> Result<String> {
     let left: Vec<_> = files(root)?.into_iter().filter(|path| !before.contains(path)).collect();
     ensure!(left.is_empty(), "left behind after purging: {left:?}");
 
-    run(Command::new("tar")
-        .args(["--extract", "--strip-components=1", "--file"])
-        .arg(archive)
-        .arg("--directory")
-        .arg(root.join("usr/local")))?;
+    let installed = format!("installed and used in {took:.1} s, removed without a trace");
+    let Some(archive) = archive else { return Ok(installed) };
+    unpack(archive, &root.join("usr/local"))?;
     for words in USES {
         inside(root, words)?;
     }
-    Ok(format!("installed and used in {took:.1} s, removed without a trace; the archive works"))
+    Ok(format!("{installed}; the archive works"))
 }
 
 fn inside(root: &Path, words: &[&str]) -> Result<()> {
-    let output = Command::new("chroot").arg(root).args(words).stdin(Stdio::null()).output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "`{}` ended with {}: {}", words.join(" "), output.status, said.trim());
-    Ok(())
+    said(Command::new("chroot").arg(root).args(words)).map(drop)
+}
+
+/// What a program writes, which must succeed.
+fn said(command: &mut Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {command:?}"))?;
+    let error = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} ended with {}: {}", output.status, error.trim());
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Installed files: what programs leave in `/tmp`, `/root` and `/var` for themselves is not the package's.
