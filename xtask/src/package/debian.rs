@@ -31,6 +31,7 @@ pub(super) fn build(programs: &[PathBuf], manual: &Path, source: &Source, output
 
     let architecture = architecture()?;
     let installed = content::size(&root)?;
+    println!("{installed} bytes are installed");
     let control = root.join("DEBIAN");
     fs::create_dir_all(&control)?;
     let depends = dependencies(programs, &staging)?;
