@@ -6,10 +6,12 @@
 //! | the Debian package | `package/debian.rs` |
 //! | the archives for all distributions | `package/archive.rs` |
 //! | installed, used and removed in clean systems | `package/try_out.rs` |
+//! | packages of Debian's built with `dh_coldstart` | `package/rebuild.rs` |
 
 mod archive;
 mod content;
 mod debian;
+mod rebuild;
 mod try_out;
 
 use std::iter;
@@ -27,6 +29,7 @@ const TOOLS: &[Tool] = &[
     tool("dpkg-deb", "dpkg"),
     tool("dpkg-shlibdeps", "dpkg-dev"),
     tool("gzip", "gzip"),
+    tool("pod2man", "perl"),
     tool("tar", "tar"),
     tool("xz", "xz-utils"),
 ];
@@ -43,6 +46,9 @@ pub(crate) struct PackageArguments {
     /// Install, use and remove the Debian package in clean systems of these releases, made with debootstrap (needs root)
     #[arg(long, value_name = "RELEASE", num_args = 0.., default_missing_values = ["bookworm", "trixie"])]
     try_out: Option<Vec<String>>,
+    /// Build two packages of this release of Debian's from their sources with `dh_coldstart`, in a clean system, and try them (needs root)
+    #[arg(long, value_name = "RELEASE", num_args = 0..=1, default_missing_value = "bookworm")]
+    rebuild: Option<String>,
 }
 
 /// Builds the packages and prints their sizes and paths.
@@ -76,6 +82,9 @@ pub(crate) fn package(arguments: &PackageArguments) -> Result<()> {
     if let Some(releases) = &arguments.try_out {
         let native = archives.iter().find(|(architecture, _)| *architecture == native);
         try_out::in_clean_systems(releases, &package, native.map(|(_, archive)| archive.as_path()), &output)?;
+    }
+    if let Some(release) = &arguments.rebuild {
+        rebuild::rebuild(release, &package, &output)?;
     }
     Ok(())
 }
@@ -181,6 +190,15 @@ mod tests {
             );
             assert!(packed.lines().any(|line| line.ends_with(&format!("-linux/{in_archive}"))), "{packed}");
         }
+        for name in [
+            "bin/dh_coldstart",
+            "share/man/man1/dh_coldstart.1.gz",
+            "share/perl5/Debian/Debhelper/Sequence/coldstart.pm",
+        ] {
+            assert!(listed.lines().any(|line| line.ends_with(&format!("./usr/{name}"))), "{listed}");
+        }
+        // Debian's tools alone use it.
+        assert!(!packed.contains("dh_coldstart"), "{packed}");
         let field = |name: &str| said(Command::new("dpkg-deb").arg("--field").arg(&package).arg(name));
         assert!(field("Depends").contains("libc6"), "{}", field("Depends"));
         assert_eq!(field("Version").trim(), "1.2");

@@ -55,7 +55,7 @@ pub(super) fn put(from: &Path, to: &Path, mode: u32) -> Result<()> {
 }
 
 /// Replaces a file by its compressed form, without name and time inside.
-fn compress(path: &Path) -> Result<()> {
+pub(super) fn compress(path: &Path) -> Result<()> {
     run(Command::new("gzip").args(["--best", "--no-name", "--force"]).arg(path))
 }
 

@@ -11,7 +11,9 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
-use super::{Source, content, emptied, text_of};
+use super::content::{self, put};
+use super::{Source, emptied, text_of};
+use crate::cargo::workspace;
 use crate::tools::run;
 
 const MAINTAINER: &str = "The coldstart developers <coldstart@localhost>";
@@ -29,6 +31,7 @@ pub(super) fn build(programs: &[PathBuf], manual: &Path, source: &Source, output
     content::lay(programs, manual, &root.join("usr"))?;
     fs::write(root.join("usr/share/doc/coldstart/copyright"), copyright()?)?;
 
+    debhelper(&root, source)?;
     let architecture = architecture()?;
     let installed = content::size(&root)?;
     println!("{installed} bytes are installed");
@@ -42,6 +45,9 @@ pub(super) fn build(programs: &[PathBuf], manual: &Path, source: &Source, output
         ("Maintainer", MAINTAINER.to_owned()),
         ("Installed-Size", installed.div_ceil(1024).to_string()),
         ("Depends", depends),
+        // Only a package's build uses what is there for it.
+        ("Suggests", "debhelper".to_owned()),
+        ("Provides", "dh-sequence-coldstart".to_owned()),
         ("Section", "utils".to_owned()),
         ("Priority", "optional".to_owned()),
         ("Description", DESCRIPTION.to_owned()),
@@ -65,6 +71,20 @@ pub(super) fn build(programs: &[PathBuf], manual: &Path, source: &Source, output
     run(build.arg(&root).arg(&package))?;
     fs::remove_dir_all(&staging)?;
     Ok(package)
+}
+
+/// What other packages' builds use: `dh_coldstart` with its man page, and the sequence that calls it.
+fn debhelper(root: &Path, source: &Source) -> Result<()> {
+    let packaging = workspace().join("packaging/debian");
+    let program = packaging.join("dh_coldstart");
+    put(&program, &root.join("usr/bin/dh_coldstart"), 0o755)?;
+    let sequence = root.join("usr/share/perl5/Debian/Debhelper/Sequence/coldstart.pm");
+    put(&packaging.join("coldstart.pm"), &sequence, 0o644)?;
+    let page = root.join("usr/share/man/man1/dh_coldstart.1");
+    let mut manual = Command::new("pod2man");
+    manual.args(["--section=1", "--center=coldstart", "--utf8"]).env("SOURCE_DATE_EPOCH", &source.time);
+    run(manual.arg(format!("--release={}", source.version)).arg(&program).arg(&page))?;
+    content::compress(&page)
 }
 
 /// Debian's name of this machine's architecture.

@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -78,38 +78,94 @@ pub(super) fn in_clean_systems(
     archive: Option<&Path>,
     output: &Path,
 ) -> Result<()> {
-    ensure!(
-        rustix::process::geteuid().is_root(),
-        "a clean system needs root\nhint: sudo -E cargo xtask package --try-out"
-    );
-    install_missing(&[tool("debootstrap", "debootstrap")])?;
     for release in releases {
-        let root = emptied(output.join(release))?;
-        run(crate::corpus::debootstrap()?.arg(release).arg(&root).stdout(Stdio::null()))?;
-        let tried = in_system(&root, package, archive);
-        // Whatever happened: what is mounted inside must not be deleted.
-        unmount(&root)?;
-        fs::remove_dir_all(&root)?;
-        println!("{release}: {}", tried.with_context(|| format!("in a clean system of {release}"))?);
+        let system = CleanSystem::new(release, &output.join(release))?;
+        let tried = in_system(&system, package, archive).with_context(|| format!("in a clean system of {release}"))?;
+        system.end()?;
+        println!("{release}: {tried}");
     }
     Ok(())
 }
 
-fn in_system(root: &Path, package: &Path, archive: Option<&Path>) -> Result<String> {
-    for name in ["proc", "sys"] {
-        run(Command::new("mount").arg("--rbind").arg(format!("/{name}")).arg(root.join(name)))?;
+/// A new system of a release of Debian's, below a directory, with `/proc` and `/sys`.
+pub(super) struct CleanSystem {
+    root: PathBuf,
+}
+
+impl CleanSystem {
+    pub(super) fn new(release: &str, root: &Path) -> Result<Self> {
+        ensure!(
+            rustix::process::geteuid().is_root(),
+            "a clean system needs root\nhint: sudo -E cargo xtask package with the same arguments"
+        );
+        install_missing(&[tool("debootstrap", "debootstrap")])?;
+        let root = emptied(root.to_owned())?;
+        run(crate::corpus::debootstrap()?.arg(release).arg(&root).stdout(Stdio::null()))?;
+        let system = Self { root };
+        for name in ["proc", "sys"] {
+            run(Command::new("mount").arg("--rbind").arg(format!("/{name}")).arg(system.root.join(name)))?;
+        }
+        Ok(system)
     }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A command in it.
+    pub(super) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("chroot");
+        command.arg(&self.root).args(words);
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Result<()> {
+        said(&mut self.command(words)).map(drop)
+    }
+
+    /// Deletes it.
+    pub(super) fn end(self) -> Result<()> {
+        self.unmount()?;
+        Ok(fs::remove_dir_all(&self.root)?)
+    }
+
+    fn unmount(&self) -> Result<()> {
+        for name in ["sys", "proc"] {
+            let directory = self.root.join(name);
+            if rustix::fs::stat(&directory)?.st_dev == rustix::fs::stat(&self.root)?.st_dev {
+                continue;
+            }
+            // Lazily and whole: whatever is mounted below came with it.
+            run(Command::new("umount").args(["--recursive", "--lazy"]).arg(&directory))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for CleanSystem {
+    /// Whatever happened: a directory in which something is mounted must not be deleted.
+    fn drop(&mut self) {
+        if self.root.exists()
+            && let Err(error) = self.unmount()
+        {
+            eprintln!("warning: {}: {error:#}", self.root.display());
+        }
+    }
+}
+
+fn in_system(system: &CleanSystem, package: &Path, archive: Option<&Path>) -> Result<String> {
+    let root = system.root();
     let before = files(root)?;
     let name = name_of(package)?;
     fs::copy(package, root.join("tmp").join(name))?;
     let clock = Instant::now();
-    inside(root, &["dpkg", "--install", &format!("/tmp/{}", name.to_string_lossy())])?;
+    system.run(&["dpkg", "--install", &format!("/tmp/{}", name.to_string_lossy())])?;
     for words in USES {
-        inside(root, words)?;
+        system.run(words)?;
     }
     let took = clock.elapsed().as_secs_f64();
-    inside(root, &["dpkg", "--verify", "coldstart"])?;
-    inside(root, &["dpkg", "--purge", "coldstart"])?;
+    system.run(&["dpkg", "--verify", "coldstart"])?;
+    system.run(&["dpkg", "--purge", "coldstart"])?;
     let left: Vec<_> = files(root)?.into_iter().filter(|path| !before.contains(path)).collect();
     ensure!(left.is_empty(), "left behind after purging: {left:?}");
 
@@ -117,17 +173,13 @@ fn in_system(root: &Path, package: &Path, archive: Option<&Path>) -> Result<Stri
     let Some(archive) = archive else { return Ok(installed) };
     unpack(archive, &root.join("usr/local"))?;
     for words in USES {
-        inside(root, words)?;
+        system.run(words)?;
     }
     Ok(format!("{installed}; the archive works"))
 }
 
-fn inside(root: &Path, words: &[&str]) -> Result<()> {
-    said(Command::new("chroot").arg(root).args(words)).map(drop)
-}
-
 /// What a program writes, which must succeed.
-fn said(command: &mut Command) -> Result<String> {
+pub(super) fn said(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {command:?}"))?;
     let error = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?} ended with {}: {}", output.status, error.trim());
@@ -143,13 +195,4 @@ fn files(root: &Path) -> Result<Vec<std::path::PathBuf>> {
         }
     }
     Ok(files)
-}
-
-fn unmount(root: &Path) -> Result<()> {
-    for name in ["sys", "proc"] {
-        let directory = root.join(name);
-        // Lazily and whole: whatever is mounted below came with it.
-        run(Command::new("umount").args(["--recursive", "--lazy"]).arg(&directory))?;
-    }
-    Ok(())
 }
