@@ -11,6 +11,7 @@ const PACKAGES: &[&str] = &["launch", "launcher", "measure", "pagecache", "prefe
 /// Others: package, and module of its integration tests.
 const MODULES: &[(&str, &str)] = &[
     ("app", "pagecache"),
+    ("cli", "guide"),
     ("cli", "installed"),
     ("cli", "killed"),
     ("cli", "measure"),

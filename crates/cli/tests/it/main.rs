@@ -8,6 +8,7 @@ mod cached;
 mod cold;
 mod doctor;
 mod every_argument;
+mod guide;
 mod image;
 mod image_oci;
 mod image_root;
