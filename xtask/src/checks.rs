@@ -28,7 +28,7 @@ pub(crate) fn test(arguments: &TestArguments) -> Result<()> {
     crate::web::test()
 }
 
-/// What the server runs: style, lints, built files, then the tests by the command that the README names.
+/// What the server runs: style, lints, built files, dependencies, then the tests by the command that the README names.
 pub(crate) fn ci() -> Result<()> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
     run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
@@ -40,7 +40,21 @@ pub(crate) fn ci() -> Result<()> {
     ]))?;
     crate::generate::generate(true)?;
     crate::web::generate(true)?;
+    deny(false)?;
     run(cargo().args(["xtask", "test"]))
+}
+
+/// Holds the dependencies to `deny.toml`: licences, no version twice, sources; with `advisories` also known weaknesses, whose list comes from
+/// another place than the packages.
+pub(crate) fn deny(advisories: bool) -> Result<()> {
+    const VERSION: &str = "0.20.2";
+    if !crate::tools::is_there("cargo-deny") {
+        println!("installing cargo-deny");
+        run(cargo().args(["install", "--quiet", "--locked", "--version", VERSION, "cargo-deny"]))?;
+    }
+    let mut deny = cargo();
+    deny.args(["deny", "--workspace", "check", "--hide-inclusion-graph", "licenses", "bans", "sources"]);
+    run(deny.args(advisories.then_some("advisories")))
 }
 
 /// Writes the man pages and completions, which come from the definition of the arguments.

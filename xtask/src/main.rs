@@ -41,6 +41,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Check the dependencies: licences, versions that are there twice, sources
+    Deny {
+        /// Also known weaknesses; their list is fetched
+        #[arg(long)]
+        advisories: bool,
+    },
     /// Give the same commands to two builds of coldstart, and show what differs in answers and files
     Compare(compare::CompareArguments),
     /// Write the man pages and the completions of all shells below a directory
@@ -78,6 +84,7 @@ fn carry_out(chore: Chore) -> anyhow::Result<()> {
             generate::generate(check)?;
             web::generate(check)?;
         }
+        Chore::Deny { advisories } => checks::deny(advisories)?,
         Chore::Manual { directory } => checks::manual(&directory)?,
         Chore::Release => release::release()?,
         Chore::Package(arguments) => package::package(&arguments)?,

@@ -3,12 +3,14 @@
 //! | step | file |
 //! |---|---|
 //! | what is installed where | `package/content.rs` |
+//! | what the programs are built of, and its licences | `package/components.rs` |
 //! | the Debian package | `package/debian.rs` |
 //! | the archives for all distributions | `package/archive.rs` |
 //! | installed, used and removed in clean systems | `package/try_out.rs` |
 //! | packages of Debian's built with `dh_coldstart` | `package/rebuild.rs` |
 
 mod archive;
+mod components;
 mod content;
 mod debian;
 mod rebuild;
@@ -63,12 +65,15 @@ pub(crate) fn package(arguments: &PackageArguments) -> Result<()> {
     let manual = output.join("manual");
     crate::checks::manual(&manual)?;
 
+    let documents = manual.join("documents");
+    components::write(&Architecture::native()?.target(), &source, &documents)?;
     let programs = crate::release::programs()?;
     let package = debian::build(&programs, &manual, &source, &output)?;
     let native = Architecture::native()?;
     let architectures = if arguments.architecture.is_empty() { &[native][..] } else { &arguments.architecture };
     let mut archives = Vec::new();
     for &architecture in architectures {
+        components::write(&architecture.target(), &source, &documents)?;
         let programs = crate::release::static_programs(architecture)?;
         archives.push((architecture, archive::build(&programs, architecture, &manual, &source, &output)?));
     }
@@ -140,16 +145,20 @@ mod tests {
     /// Both packages of two small programs.
     fn built(directory: &Path) -> [PathBuf; 2] {
         let (programs, manual) = (directory.join("programs"), directory.join("manual"));
-        for below in [&programs, &manual.join("man1"), &manual.join("completions")] {
+        for below in [&programs, &manual.join("man1"), &manual.join("completions"), &manual.join("documents")] {
             fs::create_dir_all(below).unwrap();
         }
         let programs = ["coldstart", "coldstart-run"].map(|name| programs.join(name));
         for program in &programs {
             fs::copy("/bin/true", program).unwrap();
         }
-        for name in
-            ["man1/coldstart.1", "completions/coldstart.bash", "completions/_coldstart", "completions/coldstart.fish"]
-        {
+        for name in [
+            "man1/coldstart.1",
+            "completions/coldstart.bash",
+            "completions/_coldstart",
+            "completions/coldstart.fish",
+            "documents/sbom.cdx.json",
+        ] {
             fs::write(manual.join(name), name).unwrap();
         }
         let source = Source { version: "1.2".to_owned(), time: "1700000000".to_owned() };
@@ -183,6 +192,7 @@ mod tests {
             ("usr/share/zsh/vendor-completions/_coldstart", "share/zsh/vendor-completions/_coldstart"),
             ("usr/share/fish/vendor_completions.d/coldstart.fish", "share/fish/vendor_completions.d/coldstart.fish"),
             ("usr/share/doc/coldstart/changelog.gz", "share/doc/coldstart/changelog.gz"),
+            ("usr/share/doc/coldstart/sbom.cdx.json.gz", "share/doc/coldstart/sbom.cdx.json.gz"),
         ] {
             assert!(
                 listed.lines().any(|line| line.contains("root/root") && line.ends_with(&format!("./{name}"))),

@@ -20,7 +20,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
 /// Files of the project that belong to each copy of the program, and their names there.
 const DOCUMENTS: [(&str, &str); 2] = [("README.md", "README.md"), ("CHANGELOG.md", "changelog")];
 
-/// Lays programs, manual, completions and documents below `prefix`.
+/// Lays programs, manual, completions and documents below `prefix`; `manual` holds all but the programs.
 pub(super) fn lay(programs: &[PathBuf], manual: &Path, prefix: &Path) -> Result<()> {
     for program in programs {
         put(program, &prefix.join("bin").join(name_of(program)?), 0o755)?;
@@ -38,6 +38,12 @@ pub(super) fn lay(programs: &[PathBuf], manual: &Path, prefix: &Path) -> Result<
     let documents = prefix.join("share/doc/coldstart");
     for (name, installed) in DOCUMENTS {
         put(&workspace().join(name), &documents.join(installed), 0o644)?;
+    }
+    for document in fs::read_dir(manual.join("documents"))? {
+        let document = document?.path();
+        let installed = documents.join(name_of(&document)?);
+        put(&document, &installed, 0o644)?;
+        compress(&installed)?;
     }
     compress(&documents.join("changelog"))
 }
