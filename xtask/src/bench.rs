@@ -28,6 +28,7 @@ mod measurement;
 mod memory;
 mod notes;
 mod order;
+mod own_speed;
 mod pack_files;
 mod pack_load;
 mod pack_passes;
@@ -74,6 +75,9 @@ pub(crate) struct BenchArguments {
     /// Run nothing; rebuild the tables from the recorded results
     #[arg(long, conflicts_with_all = ["names", "runs"])]
     summary: bool,
+    /// Compare the verbs' speed with that of an earlier build, a revision or a program; fail if one is slower
+    #[arg(long, value_name = "REVISION|PROGRAM", conflicts_with_all = ["names", "summary"])]
+    gate: Option<String>,
     /// Directory of the results [default: bench/results]
     #[arg(long, value_name = "DIRECTORY")]
     results: Option<PathBuf>,
@@ -94,29 +98,49 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
         rustix::process::geteuid().is_root(),
         "the benchmarks need root: they drop the system's caches and mount slow disks\nhint: sudo -E cargo xtask bench"
     );
-    let names = if arguments.names.is_empty() { Benchmark::all() } else { unique(&arguments.names) };
+    let names = if arguments.gate.is_some() {
+        vec![Benchmark::OwnSpeed]
+    } else if arguments.names.is_empty() {
+        Benchmark::all()
+    } else {
+        unique(&arguments.names)
+    };
     for name in &names {
         install_missing(name.tools())?;
     }
-    let workshop = open_workshop(&names)?;
+    let mut workshop = open_workshop(&names)?;
+    if let Some(gate) = &arguments.gate {
+        workshop.earlier = Some(own_speed::earlier(gate)?);
+    }
     let day = utc("%Y-%m-%d")?;
-    let mut failures = Vec::new();
+    let (mut failures, mut slower) = (Vec::new(), Vec::new());
     for benchmark in names {
         let carried_out = carry_out(benchmark, arguments.runs, &day, &workshop, &results);
         ensure!(!workshop.runner.is_interrupted(), "interrupted; finished results are kept");
-        if let Err(error) = carried_out {
-            eprintln!("bench: {benchmark} failed: {error:#}");
-            failures.push(benchmark.to_string());
+        match carried_out {
+            Ok(record) if arguments.gate.is_some() => slower = own_speed::slower(&record)?,
+            Ok(_) => {}
+            Err(error) => {
+                eprintln!("bench: {benchmark} failed: {error:#}");
+                failures.push(benchmark.to_string());
+            }
         }
     }
     println!("{}", results.table(&day).display());
     if !failures.is_empty() {
         bail!("failed: {}", failures.join(", "));
     }
+    ensure!(slower.is_empty(), "shown to be slower than the earlier build: {}", slower.join(", "));
     Ok(())
 }
 
-fn carry_out(benchmark: Benchmark, runs: Option<u32>, day: &str, workshop: &Workshop, results: &Results) -> Result<()> {
+fn carry_out(
+    benchmark: Benchmark,
+    runs: Option<u32>,
+    day: &str,
+    workshop: &Workshop,
+    results: &Results,
+) -> Result<Record> {
     let runs = runs.unwrap_or(benchmark.default_runs());
     eprintln!("bench: {benchmark}, {runs} runs");
     let mut record = Record::begin(benchmark, day, runs)?;
@@ -124,7 +148,8 @@ fn carry_out(benchmark: Benchmark, runs: Option<u32>, day: &str, workshop: &Work
     benchmark.measure(workshop, &mut record)?;
     record.seconds = clock.elapsed().as_secs_f64();
     results.save(&record)?;
-    summary::write(results, day)
+    summary::write(results, day)?;
+    Ok(record)
 }
 
 fn summarize_all(results: &Results) -> Result<()> {
@@ -153,5 +178,5 @@ fn open_workshop(names: &[Benchmark]) -> Result<Workshop> {
 }
 
 fn unique(names: &[Benchmark]) -> Vec<Benchmark> {
-    Benchmark::all().into_iter().filter(|name| names.contains(name)).collect()
+    Benchmark::known().into_iter().filter(|name| names.contains(name)).collect()
 }

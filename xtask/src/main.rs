@@ -9,6 +9,7 @@ mod architecture;
 mod bench;
 mod cargo;
 mod checks;
+mod clean_system;
 mod compare;
 mod corpus;
 mod demo;

@@ -20,6 +20,7 @@ mod ground;
 mod java;
 mod libreoffice;
 mod llvm;
+mod old_glibc;
 mod process;
 mod python;
 mod rustc;
@@ -62,6 +63,8 @@ enum Name {
     Debuggers,
     /// Everything in /usr/lib packed and proven, and every fifth file loaded
     UsrLib,
+    /// Programs of Debian 11, whose loader has no RELR, with libraries that relocate themselves
+    OldGlibc,
     /// Programs of /usr, bound to another directory
     Bound,
     /// LibreOffice, browsers, compilers and a JVM, bound in a copy of their directories, and moved
@@ -81,6 +84,7 @@ impl Name {
             Self::Python => python::TOOLS,
             Self::Debuggers => debuggers::TOOLS,
             Self::UsrLib => usr_lib::TOOLS,
+            Self::OldGlibc => &[],
             Self::Bound | Self::BoundTrees | Self::BoundStore => bound::TOOLS,
         }
     }
@@ -95,6 +99,7 @@ impl Name {
             Self::Python => python::make(ground, table),
             Self::Debuggers => debuggers::make(ground, table),
             Self::UsrLib => usr_lib::make(ground, table),
+            Self::OldGlibc => old_glibc::make(ground, table),
             Self::Bound => bound::make_programs(ground, table),
             Self::BoundTrees => bound::make_trees(ground, table),
             Self::BoundStore => bound::make_store(ground, table),

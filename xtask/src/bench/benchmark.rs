@@ -51,6 +51,8 @@ pub(super) enum Benchmark {
     PackLoad,
     /// Each pass of `coldstart pack` alone, and all: sizes, pages dirtied, look-ups, loads hot and cold on three disks
     PackPasses,
+    /// How fast the verbs are, beside an earlier build of them
+    OwnSpeed,
     /// Saving what the page cache holds of 20,000 files, and bringing it back
     PagecacheSaved,
     /// How near a selective eviction comes to dropping everything, and what it takes from others
@@ -106,7 +108,16 @@ pub(super) enum Benchmark {
 }
 
 impl Benchmark {
+    /// Those that run when none is named.
     pub(super) fn all() -> Vec<Self> {
+        let mut all = Self::known();
+        // It cannot run without the other build.
+        all.retain(|benchmark| *benchmark != Self::OwnSpeed || super::own_speed::named_earlier().is_some());
+        all
+    }
+
+    /// Those of which there can be records.
+    pub(super) fn known() -> Vec<Self> {
         Self::value_variants().to_vec()
     }
 
@@ -129,6 +140,7 @@ impl Benchmark {
             Self::PackSpeed => 11,
             Self::PackLoad => 42,
             Self::PackPasses => 9,
+            Self::OwnSpeed => 15,
             Self::PagecacheSaved => 11,
             Self::Readiness => 40,
             Self::SearchSynthetic | Self::SearchDlopen | Self::SearchStore => 60,

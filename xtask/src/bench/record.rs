@@ -119,7 +119,7 @@ impl Results {
     /// When one cannot be read or is no record.
     pub(super) fn of_day(&self, day: &str) -> Result<Vec<Record>> {
         let mut records = Vec::new();
-        for benchmark in Benchmark::all() {
+        for benchmark in Benchmark::known() {
             let file = self.directory.join(format!("{day}-{benchmark}.json"));
             if file.exists() {
                 records.push(read(&file)?);
@@ -144,7 +144,7 @@ impl Results {
 fn day_of(name: &str) -> Option<&str> {
     let (day, rest) = name.strip_suffix(".json")?.split_at_checked(10)?;
     let benchmark = rest.strip_prefix('-')?;
-    Benchmark::all().iter().any(|known| known.to_string() == benchmark).then_some(day)
+    Benchmark::known().iter().any(|known| known.to_string() == benchmark).then_some(day)
 }
 
 fn read(file: &Path) -> Result<Record> {

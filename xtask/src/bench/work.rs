@@ -10,9 +10,9 @@ use super::record::Record;
 use super::start::{Seen, StartBenchmark};
 use super::workshop::Workshop;
 use super::{
-    container, gate, index, inspect_chromium, inspect_usr_lib, launcher_hot, order, pack_files, pack_load, pack_passes,
-    pack_size, pack_speed, pagecache_saved, precision, programs, readiness, same_against_same, search, selective,
-    session, starts_at_once, trace, view_page,
+    container, gate, index, inspect_chromium, inspect_usr_lib, launcher_hot, order, own_speed, pack_files, pack_load,
+    pack_passes, pack_size, pack_speed, pagecache_saved, precision, programs, readiness, same_against_same, search,
+    selective, session, starts_at_once, trace, view_page,
 };
 use crate::tools::{FOR_BENCHMARKS, Tool};
 
@@ -34,6 +34,7 @@ impl Benchmark {
             Self::OrderPrograms | Self::OrderWorkloads => order::TOOLS_OF_PROGRAMS,
             Self::OrderArchivesHdd | Self::OrderArchivesNetwork => order::archives::TOOLS,
             Self::OrderList => order::list::TOOLS,
+            Self::OwnSpeed => own_speed::TOOLS,
             Self::PackSize | Self::PackSpeed | Self::PackLoad | Self::PackPasses => pack_files::TOOLS,
             Self::PagecacheSaved => pagecache_saved::TOOLS,
             Self::Readiness => readiness::TOOLS,
@@ -66,6 +67,7 @@ impl Benchmark {
             Self::InspectChromium => inspect_chromium::measure(workshop, record),
             Self::InspectUsrLib => inspect_usr_lib::measure(workshop, record),
             Self::PackSize => pack_size::measure(workshop, record),
+            Self::OwnSpeed => own_speed::measure(workshop, record),
             Self::PackSpeed => pack_speed::measure(workshop, record),
             Self::PackLoad => pack_load::measure(workshop, record),
             Self::PackPasses => pack_passes::measure(workshop, record),
@@ -116,6 +118,7 @@ impl Benchmark {
             Self::InspectChromium => inspect_chromium::figures(record),
             Self::InspectUsrLib => inspect_usr_lib::figures(record),
             Self::PackSize => pack_size::figures(record),
+            Self::OwnSpeed => own_speed::figures(record),
             Self::PackSpeed => pack_speed::figures(record),
             Self::PackLoad => pack_load::figures(record),
             Self::PackPasses => pack_passes::figures(record),
@@ -171,6 +174,7 @@ impl Benchmark {
             | Self::InspectChromium
             | Self::InspectUsrLib
             | Self::PackSize
+            | Self::OwnSpeed
             | Self::PackSpeed
             | Self::PackLoad
             | Self::PackPasses

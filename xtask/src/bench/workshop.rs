@@ -22,6 +22,8 @@ pub(super) struct Workshop {
     pub(super) small_launcher: PathBuf,
     /// What brings beds up.
     pub(super) testbed: PathBuf,
+    /// An earlier build, to compare with.
+    pub(super) earlier: Option<PathBuf>,
     pub(super) runner: Runner,
     /// Keeps a second series out: both would use the same bed and spoil each other's times.
     _lock: fs::File,
@@ -45,6 +47,7 @@ impl Workshop {
             coldstart: bin.join("coldstart"),
             small_launcher: bin.join("coldstart-run"),
             testbed: bin.join("coldstart-testbed"),
+            earlier: super::own_speed::named_earlier(),
             runner: Runner::new(directory.join("output.json"))?,
             directory,
             _lock: lock,

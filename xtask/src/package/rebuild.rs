@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
-use super::try_out::{CleanSystem, said};
+use crate::clean_system::{CleanSystem, said};
 
 /// A source package, and how to see that what is built of it works.
 struct Rebuilt {
@@ -53,17 +53,11 @@ const TOOLS: &str = "build-essential dpkg-dev fakeroot gdb";
 /// Builds the packages in a new system of `release`, and prints what became smaller.
 pub(super) fn rebuild(release: &str, package: &Path, output: &Path) -> Result<()> {
     let system = CleanSystem::new(release, &output.join("rebuild"))?;
-    let inside = |command: &str| said(&mut system.command(&["sh", "-ec", command]));
-    fs::copy("/etc/resolv.conf", system.root().join("etc/resolv.conf"))?;
-    fs::write(
-        system.root().join("etc/apt/sources.list"),
-        format!(
-            "deb http://deb.debian.org/debian {release} main\ndeb-src http://deb.debian.org/debian {release} main\n"
-        ),
-    )?;
+    let inside = |command: &str| system.shell(command);
+    system.with_packages(release)?;
     fs::copy(package, system.root().join("tmp/coldstart.deb"))?;
     let install = "DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends";
-    inside(&format!("apt-get update; {install} {TOOLS} /tmp/coldstart.deb"))?;
+    inside(&format!("{install} {TOOLS} /tmp/coldstart.deb"))?;
     let multiarch = inside("dpkg-architecture --query DEB_HOST_MULTIARCH")?;
     let multiarch = multiarch.trim();
     for rebuilt in &REBUILT {

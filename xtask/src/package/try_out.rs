@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -12,7 +12,8 @@ use fs_err as fs;
 
 use super::{emptied, name_of};
 use crate::architecture::Architecture;
-use crate::tools::{install_missing, run, tool};
+use crate::clean_system::{CleanSystem, said};
+use crate::tools::{install_missing, run};
 
 /// What a new user does first, in a system with nothing but the package: a figure, and an answer about a program.
 const USES: &[&[&str]] = &[
@@ -87,72 +88,6 @@ pub(super) fn in_clean_systems(
     Ok(())
 }
 
-/// A new system of a release of Debian's, below a directory, with `/proc` and `/sys`.
-pub(super) struct CleanSystem {
-    root: PathBuf,
-}
-
-impl CleanSystem {
-    pub(super) fn new(release: &str, root: &Path) -> Result<Self> {
-        ensure!(
-            rustix::process::geteuid().is_root(),
-            "a clean system needs root\nhint: sudo -E cargo xtask package with the same arguments"
-        );
-        install_missing(&[tool("debootstrap", "debootstrap")])?;
-        let root = emptied(root.to_owned())?;
-        run(crate::corpus::debootstrap()?.arg(release).arg(&root).stdout(Stdio::null()))?;
-        let system = Self { root };
-        for name in ["proc", "sys"] {
-            run(Command::new("mount").arg("--rbind").arg(format!("/{name}")).arg(system.root.join(name)))?;
-        }
-        Ok(system)
-    }
-
-    pub(super) fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// A command in it.
-    pub(super) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new("chroot");
-        command.arg(&self.root).args(words);
-        command
-    }
-
-    fn run(&self, words: &[&str]) -> Result<()> {
-        said(&mut self.command(words)).map(drop)
-    }
-
-    /// Deletes it.
-    pub(super) fn end(self) -> Result<()> {
-        self.unmount()?;
-        Ok(fs::remove_dir_all(&self.root)?)
-    }
-
-    fn unmount(&self) -> Result<()> {
-        for name in ["sys", "proc"] {
-            let directory = self.root.join(name);
-            if rustix::fs::stat(&directory)?.st_dev == rustix::fs::stat(&self.root)?.st_dev {
-                continue;
-            }
-            // Lazily and whole: whatever is mounted below came with it.
-            run(Command::new("umount").args(["--recursive", "--lazy"]).arg(&directory))?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for CleanSystem {
-    /// Whatever happened: a directory in which something is mounted must not be deleted.
-    fn drop(&mut self) {
-        if self.root.exists()
-            && let Err(error) = self.unmount()
-        {
-            eprintln!("warning: {}: {error:#}", self.root.display());
-        }
-    }
-}
-
 fn in_system(system: &CleanSystem, package: &Path, archive: Option<&Path>) -> Result<String> {
     let root = system.root();
     let before = files(root)?;
@@ -176,14 +111,6 @@ fn in_system(system: &CleanSystem, package: &Path, archive: Option<&Path>) -> Re
         system.run(words)?;
     }
     Ok(format!("{installed}; the archive works"))
-}
-
-/// What a program writes, which must succeed.
-pub(super) fn said(command: &mut Command) -> Result<String> {
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {command:?}"))?;
-    let error = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?} ended with {}: {}", output.status, error.trim());
-    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Installed files: what programs leave in `/tmp`, `/root` and `/var` for themselves is not the package's.
