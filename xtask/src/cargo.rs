@@ -33,14 +33,20 @@ fn seen_from(started_in: &Path, directory: &OsStr) -> Option<PathBuf> {
     (!directory.is_empty()).then(|| started_in.join(directory))
 }
 
-/// Where cargo puts what it builds, which its environment and configuration may decide.
-pub(crate) fn target_directory() -> Result<PathBuf> {
+/// What cargo knows of the workspace, and with these options of its dependencies.
+pub(crate) fn metadata(options: &[&str]) -> Result<Value> {
     let output = cargo()
-        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .args(["metadata", "--format-version", "1"])
+        .args(options)
         .output()
         .context("cannot start cargo\nhint: install Rust from https://rustup.rs")?;
     ensure!(output.status.success(), "cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata printed something else")?;
+    serde_json::from_slice(&output.stdout).context("cargo metadata printed something else")
+}
+
+/// Where cargo puts what it builds, which its environment and configuration may decide.
+pub(crate) fn target_directory() -> Result<PathBuf> {
+    let metadata = metadata(&["--no-deps"])?;
     let directory = metadata.get("target_directory").and_then(Value::as_str);
     Ok(directory.context("cargo metadata names no target directory")?.into())
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
-use crate::tools::{install_missing, run, tool};
+use crate::tools::{emptied, install_missing, run, tool};
 
 /// A new system of a release of Debian's, below a directory, with `/proc` and `/sys`.
 pub(crate) struct CleanSystem {
@@ -20,11 +20,7 @@ impl CleanSystem {
             "a clean system needs root\nhint: sudo -E cargo xtask with the same arguments"
         );
         install_missing(&[tool("debootstrap", "debootstrap")])?;
-        if root.exists() {
-            fs::remove_dir_all(root)?;
-        }
-        fs::create_dir_all(root)?;
-        let root = root.to_owned();
+        let root = emptied(root.to_owned())?;
         run(crate::corpus::debootstrap()?.arg(release).arg(&root).stdout(Stdio::null()))?;
         let system = Self { root };
         for name in ["proc", "sys"] {

@@ -65,11 +65,11 @@ pub(crate) fn package(arguments: &PackageArguments) -> Result<()> {
     let manual = output.join("manual");
     crate::checks::manual(&manual)?;
 
+    let native = Architecture::native()?;
     let documents = manual.join("documents");
-    components::write(&Architecture::native()?.target(), &source, &documents)?;
+    components::write(&native.target(), &source, &documents)?;
     let programs = crate::release::programs()?;
     let package = debian::build(&programs, &manual, &source, &output)?;
-    let native = Architecture::native()?;
     let architectures = if arguments.architecture.is_empty() { &[native][..] } else { &arguments.architecture };
     let mut archives = Vec::new();
     for &architecture in architectures {
@@ -115,15 +115,6 @@ impl Source {
         );
         Ok(Self { version: env!("CARGO_PKG_VERSION").to_owned(), time })
     }
-}
-
-/// A directory that is empty at the beginning.
-fn emptied(directory: PathBuf) -> Result<PathBuf> {
-    if directory.exists() {
-        fs_err::remove_dir_all(&directory)?;
-    }
-    fs_err::create_dir_all(&directory)?;
-    Ok(directory)
 }
 
 /// The text of a file of the workspace.

@@ -216,6 +216,15 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// A directory that is empty at the beginning.
+pub(crate) fn emptied(directory: PathBuf) -> Result<PathBuf> {
+    if directory.exists() {
+        fs_err::remove_dir_all(&directory)?;
+    }
+    fs_err::create_dir_all(&directory)?;
+    Ok(directory)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

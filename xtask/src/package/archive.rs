@@ -6,11 +6,11 @@ use std::process::Command;
 use anyhow::Result;
 use fs_err as fs;
 
+use super::Source;
 use super::content::{self, put};
-use super::{Source, emptied};
 use crate::architecture::Architecture;
 use crate::cargo::workspace;
-use crate::tools::run;
+use crate::tools::{emptied, run};
 
 /// Builds the archive in `output` and returns its path. It holds one directory, which can be copied over a prefix such as `/usr/local`.
 pub(super) fn build(

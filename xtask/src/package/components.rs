@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use fs_err as fs;
 use serde_json::{Value, json};
 
 use super::{Source, text_of};
-use crate::cargo::cargo;
+use crate::cargo::metadata;
 
 /// The packages of the programs.
 const PROGRAMS: [&str; 2] = ["coldstart", "coldstart-launcher"];
@@ -35,12 +35,7 @@ impl Component {
 
 /// Writes `sbom.cdx.json` and `third-party-licences` for programs of a target into a directory.
 pub(super) fn write(target: &str, source: &Source, directory: &Path) -> Result<()> {
-    let output = cargo()
-        .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", target])
-        .output()
-        .context("cannot start cargo")?;
-    ensure!(output.status.success(), "cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata printed something else")?;
+    let metadata = metadata(&["--locked", "--filter-platform", target])?;
     let components = components(&metadata).context("cargo metadata lacks something")?;
     let sums = checksums(&text_of("Cargo.lock")?);
     fs::create_dir_all(directory)?;

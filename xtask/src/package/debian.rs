@@ -12,9 +12,9 @@ use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
 use super::content::{self, put};
-use super::{Source, emptied, text_of};
+use super::{Source, text_of};
 use crate::cargo::workspace;
-use crate::tools::run;
+use crate::tools::{emptied, run};
 
 const MAINTAINER: &str = "The coldstart developers <coldstart@localhost>";
 const DESCRIPTION: &str = "make big Linux programs start fast, and prove it

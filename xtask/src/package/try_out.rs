@@ -10,10 +10,10 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
-use super::{emptied, name_of};
+use super::name_of;
 use crate::architecture::Architecture;
 use crate::clean_system::{CleanSystem, said};
-use crate::tools::{install_missing, run};
+use crate::tools::{emptied, install_missing, run};
 
 /// What a new user does first, in a system with nothing but the package: a figure, and an answer about a program.
 const USES: &[&[&str]] = &[

@@ -6,7 +6,6 @@
 pub(crate) use coldstart_app::text::{counted, glued, number, plain, size};
 pub(crate) use coldstart_profile::escaped;
 use coldstart_view::{numbers, width};
-
 use unicode_width::UnicodeWidthStr;
 
 use super::charset::either;

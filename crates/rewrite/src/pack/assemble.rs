@@ -111,7 +111,8 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     let symbols = symbol_patches(file, |section| new_address(&moves, section))?;
 
     let mut edits = Edits::default();
-    replace_front(file, layout, &program_headers, options.sparse, &mut edits)?;
+    let left_free = layout.left_free(options.sparse)?;
+    replace_front(file, layout, &program_headers, left_free, &mut edits)?;
     if let Some(place) = &layout.stub
         && let Some(growth) = &place.grows
     {
@@ -157,9 +158,7 @@ pub(super) fn assemble(parts: &Parts<'_, '_>, options: &PackOptions) -> Result<P
     let world = options.world().filter(|_| parts.bound > 0 || layout.stub.is_some());
     let note = NoteText { edits: &edits, world, content: None };
     let (script, kept) = assembly.finish(note, rule(parts, options.undo))?;
-    let (_, hole) = layout.left_free(options.sparse)?;
-    let mut summary = summary(parts, script.size(), kept);
-    summary.hole_bytes = hole.map_or(0, |hole| hole.size());
+    let summary = summary(parts, script.size(), left_free.1, kept);
     Ok(PackPlan { script, summary })
 }
 
@@ -191,7 +190,7 @@ fn replace_front(
     file: &ElfFile<'_>,
     layout: &Layout,
     new_headers: &NewHeaders,
-    sparse: bool,
+    (free, hole): (FileSpan, Option<FileSpan>),
     edits: &mut Edits,
 ) -> Result<(), Refusal> {
     let first = first_bytes(file);
@@ -211,7 +210,6 @@ fn replace_front(
         }
     }
     let mut front = layout.placed.pieces(layout.run.memory_span().start().plus(by)?)?;
-    let (free, hole) = layout.left_free(sparse)?;
     match hole {
         Some(hole) => {
             front.extend(zeros(free.start(), hole.start())?);
@@ -265,7 +263,7 @@ fn lowered(file: &ElfFile<'_>, layout: &Layout) -> Option<PassReport> {
     Some(PassReport { pass: Pass::LowerAlignment, outcome })
 }
 
-fn summary(parts: &Parts<'_, '_>, size_after: u64, way_back: WayBack) -> PackSummary {
+fn summary(parts: &Parts<'_, '_>, size_after: u64, hole: Option<FileSpan>, way_back: WayBack) -> PackSummary {
     let Parts { file, layout, relatives, guard, entries, .. } = *parts;
     let mut cautions = Vec::new();
     if *guard == Guard::NotDemanded {
@@ -293,7 +291,7 @@ fn summary(parts: &Parts<'_, '_>, size_after: u64, way_back: WayBack) -> PackSum
             Shape::Split(_) => Room::SegmentSplit,
             Shape::Hole => Room::Hole,
         },
-        hole_bytes: 0,
+        hole_bytes: hole.map_or(0, |hole| hole.size()),
         slots: entries.freed.clone(),
         version_added: matches!(guard, Guard::Added(_)),
         way_back,

@@ -84,7 +84,7 @@ pub enum NothingToPack {
     /// It has no two references to `__cxa_pure_virtual`.
     NoPureVirtual,
     /// No segment's alignment keeps freed bytes in the file.
-    AlignmentInNoWay,
+    AlignmentCostsNothing,
     /// A section needs the alignment of the segments.
     AlignmentNeeded,
     /// `NoOwnReferences`, and no program of the closed world loads it.

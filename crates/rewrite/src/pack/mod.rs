@@ -157,7 +157,7 @@ fn not_lowered(file: &ElfFile<'_>) -> PassOutcome {
             let is_large = file.load_segments().any(|load| load.alignment > PAGE);
             let cause = match is_large && !lowest.lowers(file) {
                 true => NothingToPack::AlignmentNeeded,
-                false => NothingToPack::AlignmentInNoWay,
+                false => NothingToPack::AlignmentCostsNothing,
             };
             PassOutcome::Nothing { cause }
         }

@@ -91,7 +91,7 @@ impl Pass {
                  the addresses of pure virtual functions"
             }
             Self::LowerAlignment => {
-                "no section is aligned to more, and nobody counts on huge pages for the file's code; so it is not part of \
+                "no section is aligned to more, and huge pages for the file's code are not wanted; so it is not part of \
                  `all-safe`"
             }
             Self::Relr => "the loader knows RELR: glibc 2.36, musl 1.2.4, Android 30",

@@ -15,7 +15,7 @@ pub(super) fn nothing(nothing: NothingToPack) -> String {
         NothingToPack::NoRelative => "it has no relative relocations".to_owned(),
         NothingToPack::NoOwnReferences => "no reference to its own definitions can become relative".to_owned(),
         NothingToPack::NoPureVirtual => "no two references to `__cxa_pure_virtual`".to_owned(),
-        NothingToPack::AlignmentInNoWay => "no alignment keeps freed bytes in the file".to_owned(),
+        NothingToPack::AlignmentCostsNothing => "no alignment keeps freed bytes in the file".to_owned(),
         NothingToPack::AlignmentNeeded => "a section is aligned to as much as the segments".to_owned(),
         NothingToPack::NotInClosedWorld => {
             "no program of the closed world loads it, and no reference to its own definitions is certain".to_owned()
@@ -43,7 +43,7 @@ pub(super) fn nothing_in_short(nothing: NothingToPack) -> &'static str {
         NothingToPack::NoRelative => "no relative relocations",
         NothingToPack::NoOwnReferences => "no reference that can become relative",
         NothingToPack::NoPureVirtual => "no references to pure virtual functions",
-        NothingToPack::AlignmentInNoWay => "no alignment keeps freed bytes in the file",
+        NothingToPack::AlignmentCostsNothing => "no alignment keeps freed bytes in the file",
         NothingToPack::AlignmentNeeded => "a section needs the alignment",
         NothingToPack::NotInClosedWorld => "loaded by no program of the closed world",
         NothingToPack::NoGain { stuck: Some(Stuck::NoProgramHeader), .. } => {
