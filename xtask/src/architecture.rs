@@ -1,10 +1,13 @@
 //! Processors that static programs are built for, and what building them takes on a Debian machine with either.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Result, bail, ensure};
+use fs_err as fs;
 
-use crate::tools::{Tool, install_missing, tool};
+use crate::cargo::target_directory;
+use crate::tools::{Tool, install_missing, run, tool};
 
 /// A processor, by Rust's and the kernel's name (`uname -m`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -45,6 +48,67 @@ impl Architecture {
         }
     }
 
+    /// Debian's name of it.
+    pub(crate) fn debian(self) -> &'static str {
+        match self {
+            Self::X86_64 => "amd64",
+            Self::Aarch64 => "arm64",
+        }
+    }
+
+    /// The emulator of a whole machine with it.
+    pub(crate) fn machine_emulator(self) -> Tool {
+        match self {
+            Self::X86_64 => tool("qemu-system-x86_64", "qemu-system-x86"),
+            Self::Aarch64 => tool("qemu-system-aarch64", "qemu-system-arm"),
+        }
+    }
+
+    /// Lets the kernel start this processor's programs, also in other roots, until what is returned is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The kernel lacks `binfmt_misc`, or the emulator cannot be installed.
+    pub(crate) fn start_by_emulator(self) -> Result<Registration> {
+        let program = match self {
+            Self::X86_64 => "qemu-x86_64-static",
+            Self::Aarch64 => "qemu-aarch64-static",
+        };
+        install_missing(&[tool(program, "qemu-user-static")])?;
+        // The kernel's table has a mount of its own here: whether the machine has one elsewhere does not matter.
+        let formats = target_directory()?.join("formats");
+        fs::create_dir_all(&formats)?;
+        run(Command::new("mount").args(["-t", "binfmt_misc", "binfmt_misc"]).arg(&formats))?;
+        let name = format!("qemu-{}", self.name());
+        let registration = Registration { ours: !formats.join(&name).exists(), name, formats };
+        if registration.ours {
+            // The line's flag `F` has the emulator opened now, so that it is found in other roots.
+            let line = fs::read_to_string(format!("/usr/lib/binfmt.d/{}.conf", registration.name))?;
+            fs::write(registration.formats.join("register"), line.trim_end())?;
+        }
+        Ok(registration)
+    }
+
+    /// Makes cargo build for this processor with glibc, as tests are; the directory below cargo's target directory that it
+    /// builds in then.
+    ///
+    /// # Errors
+    ///
+    /// The compiler cannot be installed.
+    pub(crate) fn build_for_glibc(self, cargo: &mut Command) -> Result<String> {
+        if self == Self::native()? {
+            return Ok(String::new());
+        }
+        let compiler = self.cross_compiler().compiler;
+        let program = compiler.program;
+        install_missing(&[compiler])?;
+        let target = format!("{}-unknown-linux-gnu", self.name());
+        let name = target.replace('-', "_");
+        cargo.env("CARGO_BUILD_TARGET", &target);
+        cargo.env(format!("CC_{name}"), program).env(format!("CARGO_TARGET_{}_LINKER", name.to_uppercase()), program);
+        Ok(target)
+    }
+
     /// The C compiler of another processor's machine, and what makes it compile for musl.
     fn cross_compiler(self) -> Cross {
         match self {
@@ -52,13 +116,11 @@ impl Architecture {
                 compiler: tool("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu"),
                 archiver: "x86_64-linux-gnu-ar",
                 specifications: tool("/usr/lib/x86_64-linux-musl/musl-gcc.specs", "musl-dev:amd64"),
-                debian: "amd64",
             },
             Self::Aarch64 => Cross {
                 compiler: tool("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
                 archiver: "aarch64-linux-gnu-ar",
                 specifications: tool("/usr/lib/aarch64-linux-musl/musl-gcc.specs", "musl-dev:arm64"),
-                debian: "arm64",
             },
         }
     }
@@ -72,7 +134,8 @@ impl Architecture {
         if self == Self::native()? {
             return install_missing(&[tool("musl-gcc", "musl-tools")]);
         }
-        let Cross { compiler, archiver, specifications, debian } = self.cross_compiler();
+        let Cross { compiler, archiver, specifications } = self.cross_compiler();
+        let debian = self.debian();
         ensure!(
             takes_packages_of(debian)?,
             "the C library for {} comes from Debian's packages for {debian}, which dpkg is not set up to take\n\
@@ -91,12 +154,30 @@ impl Architecture {
     }
 }
 
+/// A format of programs that the kernel starts by an emulator, as long as this is there.
+pub(crate) struct Registration {
+    /// Where the kernel's table of formats is mounted for this.
+    formats: PathBuf,
+    name: String,
+    /// Whether it was not there before.
+    ours: bool,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let entry = self.formats.join(&self.name);
+        let removed =
+            if self.ours && entry.exists() { fs::write(entry, "-1").map_err(anyhow::Error::from) } else { Ok(()) };
+        if let Err(error) = removed.and_then(|()| run(Command::new("umount").arg(&self.formats))) {
+            eprintln!("warning: {error:#}");
+        }
+    }
+}
+
 struct Cross {
     compiler: Tool,
     archiver: &'static str,
     specifications: Tool,
-    /// Debian's name of the processor.
-    debian: &'static str,
 }
 
 /// Whether dpkg installs packages of this architecture beside the machine's own.

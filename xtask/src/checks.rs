@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::cargo::cargo;
 use crate::suite::{self, TestArguments, orphans};
-use crate::tools::{FOR_TESTS, install_missing, run};
+use crate::tools::{for_tests, install_missing, run};
 
 /// What the property tests of CI begin their random numbers with, so that what it says of a change is due to the change.
 /// Everywhere else they begin with others each time.
@@ -17,7 +17,9 @@ pub(crate) fn test(arguments: &TestArguments) -> Result<()> {
     if !orphans::are_reaped() {
         return orphans::reap_beside_the_same_command();
     }
-    install_missing(FOR_TESTS)?;
+    if arguments.built.is_none() {
+        install_missing(&for_tests())?;
+    }
     let is_ci = std::env::var_os("CI").is_some();
     let of_ci = [("COLDSTART_NO_SKIP", "1"), ("INSTA_UPDATE", "no"), ("PROPTEST_RNG_SEED", SEED)];
     suite::run(arguments, if is_ci { &of_ci } else { &[] })?;

@@ -6,23 +6,41 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
+use crate::architecture::{Architecture, Registration};
 use crate::tools::{emptied, install_missing, run, tool};
 
 /// A new system of a release of Debian's, below a directory, with `/proc` and `/sys`.
 pub(crate) struct CleanSystem {
     root: PathBuf,
+    /// Lets programs of another processor be started.
+    _emulated: Option<Registration>,
 }
 
 impl CleanSystem {
     pub(crate) fn new(release: &str, root: &Path) -> Result<Self> {
+        Self::of(Architecture::native()?, release, root)
+    }
+
+    /// The same for another processor, whose programs an emulator runs.
+    ///
+    /// # Errors
+    ///
+    /// Also when the kernel does not start programs of that processor by the emulator.
+    pub(crate) fn of(architecture: Architecture, release: &str, root: &Path) -> Result<Self> {
         ensure!(
             rustix::process::geteuid().is_root(),
             "a clean system needs root\nhint: sudo -E cargo xtask with the same arguments"
         );
         install_missing(&[tool("debootstrap", "debootstrap")])?;
         let root = emptied(root.to_owned())?;
-        run(crate::corpus::debootstrap()?.arg(release).arg(&root).stdout(Stdio::null()))?;
-        let system = Self { root };
+        let mut emulated = None;
+        let mut debootstrap = crate::corpus::debootstrap()?;
+        if architecture != Architecture::native()? {
+            emulated = Some(architecture.start_by_emulator()?);
+            debootstrap.arg(format!("--arch={}", architecture.debian()));
+        }
+        run(debootstrap.arg(release).arg(&root).stdout(Stdio::null()))?;
+        let system = Self { root, _emulated: emulated };
         for name in ["proc", "sys"] {
             run(Command::new("mount").arg("--rbind").arg(format!("/{name}")).arg(system.root.join(name)))?;
         }
@@ -62,6 +80,12 @@ impl CleanSystem {
     pub(crate) fn end(self) -> Result<()> {
         self.unmount()?;
         Ok(fs::remove_dir_all(&self.root)?)
+    }
+
+    /// The directory of the system, with nothing mounted in it.
+    pub(crate) fn finished(self) -> Result<PathBuf> {
+        self.unmount()?;
+        Ok(self.root.clone())
     }
 
     fn unmount(&self) -> Result<()> {

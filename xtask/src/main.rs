@@ -19,6 +19,7 @@ mod release;
 mod suite;
 mod tools;
 mod trial;
+mod vm;
 mod web;
 
 #[derive(Parser)]
@@ -67,6 +68,8 @@ enum Chore {
     Bench(bench::BenchArguments),
     /// Run real programs with packed libraries beside their originals (needs root; minutes, and some GB)
     Trial(trial::TrialArguments),
+    /// Run tests on other kernels and processors, in virtual machines (needs root; half an hour, and 10 GB)
+    Vm(vm::VmArguments),
 }
 
 fn main() -> ExitCode {
@@ -96,6 +99,7 @@ fn carry_out(chore: Chore) -> anyhow::Result<()> {
         }
         Chore::Bench(arguments) => bench::bench(&arguments)?,
         Chore::Trial(arguments) => trial::trial(&arguments)?,
+        Chore::Vm(arguments) => vm::vm(&arguments)?,
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 /// A program, or another file that is needed, and the package that brings it.
+#[derive(Clone, Copy)]
 pub(crate) struct Tool {
     /// The program's name, or the whole path of what is looked for in one place only.
     pub(crate) program: &'static str,
@@ -16,7 +17,7 @@ pub(crate) const fn tool(program: &'static str, package: &'static str) -> Tool {
     Tool { program, package }
 }
 
-/// What the tests compare with and build their fixtures with.
+/// What the tests compare with and build their fixtures with, on every processor.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("cc", "gcc"),
     tool("gcc", "gcc"),
@@ -34,9 +35,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("strip", "binutils"),
     tool("ld.gold", "binutils"),
     tool("mold", "mold"),
-    // Lists of functions are taken by those who read them; names come from a server.
-    #[cfg(target_arch = "x86_64")]
-    tool("llvm-bolt-19", "bolt-19"),
+    // Names of functions come from a server.
     tool("debuginfod", "debuginfod"),
     // Programs are linked with such lists.
     tool("cmake", "cmake"),
@@ -54,46 +53,12 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("xz", "xz-utils"),
     tool("ldconfig", "libc-bin"),
     tool("dpkg-shlibdeps", "dpkg-dev"),
-    // musl's loader is no program of PATH. The tests that run it know x86-64 only.
-    #[cfg(target_arch = "x86_64")]
-    tool("/lib/ld-musl-x86_64.so.1", "musl"),
-    // Packed programs of other machines are built and run there, too. gcc-multilib cannot stand beside cross compilers.
-    #[cfg(target_arch = "x86_64")]
-    tool("musl-gcc", "musl-tools"),
-    #[cfg(target_arch = "x86_64")]
-    tool("i686-linux-gnu-gcc", "gcc-i686-linux-gnu"),
-    #[cfg(target_arch = "x86_64")]
-    tool("/usr/i686-linux-gnu/include/stdio.h", "libc6-dev-i386-cross"),
-    #[cfg(target_arch = "x86_64")]
-    tool("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
-    #[cfg(target_arch = "x86_64")]
-    tool("/usr/aarch64-linux-gnu/include/stdio.h", "libc6-dev-arm64-cross"),
-    #[cfg(target_arch = "x86_64")]
-    tool("qemu-aarch64", "qemu-user"),
-    #[cfg(target_arch = "x86_64")]
-    tool("qemu-i386", "qemu-user"),
-    // Bound programs besides.
-    #[cfg(target_arch = "x86_64")]
-    tool("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
-    #[cfg(target_arch = "x86_64")]
-    tool("/usr/arm-linux-gnueabihf/include/stdio.h", "libc6-dev-armhf-cross"),
-    #[cfg(target_arch = "x86_64")]
-    tool("qemu-arm", "qemu-user"),
-    #[cfg(target_arch = "x86_64")]
-    tool("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
-    #[cfg(target_arch = "x86_64")]
-    tool("/usr/riscv64-linux-gnu/include/stdio.h", "libc6-dev-riscv64-cross"),
-    #[cfg(target_arch = "x86_64")]
-    tool("qemu-riscv64", "qemu-user"),
     // What programs look for, told by an independent tool.
-    tool("/usr/lib/x86_64-linux-gnu/libasound.so.2", "libasound2"),
     tool("strace", "strace"),
     // Recordings of it become traces.
     tool("perf", "linux-perf"),
     // A program with a large library, traced; its functions, and those of a library in assembly, are looked for.
     tool("/usr/bin/llvm-objdump-14", "llvm-14"),
-    #[cfg(target_arch = "x86_64")]
-    tool("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "libssl3"),
     tool("ldd", "libc-bin"),
     tool("fincore", "util-linux"),
     tool("setpriv", "util-linux"),
@@ -152,6 +117,37 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("npm", "npm"),
     tool("pip3", "python3-pip"),
 ];
+
+/// What they need on x86-64 besides.
+const FOR_TESTS_ON_X86_64: &[Tool] = &[
+    // Lists of functions are taken by those who read them.
+    tool("llvm-bolt-19", "bolt-19"),
+    // musl's loader is no program of PATH. The tests that run it know x86-64 only.
+    tool("/lib/ld-musl-x86_64.so.1", "musl"),
+    // Packed programs of other machines are built and run there, too. gcc-multilib cannot stand beside cross compilers.
+    tool("musl-gcc", "musl-tools"),
+    tool("i686-linux-gnu-gcc", "gcc-i686-linux-gnu"),
+    tool("/usr/i686-linux-gnu/include/stdio.h", "libc6-dev-i386-cross"),
+    tool("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    tool("/usr/aarch64-linux-gnu/include/stdio.h", "libc6-dev-arm64-cross"),
+    tool("qemu-aarch64", "qemu-user"),
+    tool("qemu-i386", "qemu-user"),
+    // Bound programs besides.
+    tool("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
+    tool("/usr/arm-linux-gnueabihf/include/stdio.h", "libc6-dev-armhf-cross"),
+    tool("qemu-arm", "qemu-user"),
+    tool("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
+    tool("/usr/riscv64-linux-gnu/include/stdio.h", "libc6-dev-riscv64-cross"),
+    tool("qemu-riscv64", "qemu-user"),
+    tool("/usr/lib/x86_64-linux-gnu/libasound.so.2", "libasound2"),
+    tool("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "libssl3"),
+];
+
+/// What the tests need on this machine.
+pub(crate) fn for_tests() -> Vec<Tool> {
+    let besides = if cfg!(target_arch = "x86_64") { FOR_TESTS_ON_X86_64 } else { &[] };
+    [FOR_TESTS, besides].concat()
+}
 
 /// What the benchmarks of starts and of measuring need besides.
 pub(crate) const FOR_BENCHMARKS: &[Tool] = &[

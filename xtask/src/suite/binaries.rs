@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cargo::cargo;
 
 /// A test program.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Binary {
     /// The package's name.
     pub(crate) package: String,
@@ -46,8 +46,12 @@ struct Target {
 }
 
 /// Has cargo build all tests, and the examples that some of them start.
-pub(super) fn build() -> Result<Vec<Binary>> {
-    let mut command = cargo();
+pub(crate) fn build() -> Result<Vec<Binary>> {
+    build_by(cargo())
+}
+
+/// The same by a cargo that was told for which processor.
+pub(crate) fn build_by(mut command: Command) -> Result<Vec<Binary>> {
     command.args(["test", "--workspace", "--no-run", "--quiet", "--message-format", "json-render-diagnostics"]);
     let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
     let mut binaries = Vec::new();

@@ -7,15 +7,18 @@
 //! What is machine-wide (page cache, frequency, X displays) is not settled here: tests that change it, or are disturbed by a
 //! change, take a turn (`coldstart_testing::Turn`). Groups of tests that [`machine_wide`] names besides never run beside others.
 
-mod binaries;
+pub(crate) mod binaries;
 mod machine_wide;
 pub(crate) mod orphans;
 mod report;
 mod run;
 mod times;
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail};
 use clap::Args;
+use fs_err as fs;
 
 use report::Report;
 use run::Running;
@@ -29,6 +32,9 @@ pub(crate) struct TestArguments {
     /// How many tests run at the same time [default: one for each processor]
     #[arg(long)]
     jobs: Option<usize>,
+    /// Run the test programs that this file names instead of building them: on a machine without cargo
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) built: Option<PathBuf>,
     /// Do not start any more tests once one has failed
     #[arg(long)]
     fail_fast: bool,
@@ -37,7 +43,7 @@ pub(crate) struct TestArguments {
 impl TestArguments {
     /// Whether nothing was chosen.
     pub(crate) fn is_whole(&self) -> bool {
-        self.filters.is_empty()
+        self.filters.is_empty() && self.built.is_none()
     }
 }
 
@@ -46,7 +52,10 @@ impl TestArguments {
 /// # Errors
 /// When they cannot be built, or one fails.
 pub(crate) fn run(arguments: &TestArguments, environment: &[(&str, &str)]) -> Result<()> {
-    let binaries = binaries::build()?;
+    let binaries = match &arguments.built {
+        Some(list) => serde_json::from_slice(&fs::read(list)?)?,
+        None => binaries::build()?,
+    };
     let mut times = Times::read();
     let mut tests = Vec::new();
     for binary in &binaries {

@@ -1,0 +1,150 @@
+//! The checkout's disk: this checkout's files, the test programs, and what they start of ours.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use fs_err as fs;
+use walkdir::{DirEntry, WalkDir};
+
+use super::machine::LAST_WORD;
+use super::system::make_disk;
+use crate::architecture::Architecture;
+use crate::cargo::{cargo, target_directory, workspace};
+use crate::suite::binaries::{self, Binary};
+use crate::tools::emptied;
+
+/// Its size. The file is sparse.
+const SIZE: &str = "12G";
+
+/// Makes the machine what a service manager would make it, as far as the tests see: file systems of the kernel's, modules, and
+/// control groups, of which only those below the first may be told what to manage (kernel: `cgroup-v2.rst`, "No Internal Process
+/// Constraint").
+const START: &str = "\
+mount -t devpts devpts /dev/pts
+mkdir -p /dev/shm
+mount -t tmpfs tmpfs /dev/shm
+mount -t tracefs tracefs /sys/kernel/tracing
+mount -t debugfs debugfs /sys/kernel/debug
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+mkdir /sys/fs/cgroup/tests
+echo $$ > /sys/fs/cgroup/tests/cgroup.procs
+echo '+cpu +io +memory +pids' > /sys/fs/cgroup/cgroup.subtree_control
+ip link set lo up
+modprobe -a loop fuse overlay erofs squashfs
+";
+
+/// Builds the tests and puts those that were asked for onto a disk, with what runs them.
+///
+/// # Errors
+///
+/// When they cannot be built, and when they are built elsewhere than below the checkout.
+pub(super) fn disk(architecture: Architecture, filters: &[&str], jobs: usize) -> Result<PathBuf> {
+    let target = target_directory()?;
+    ensure!(
+        target.starts_with(workspace()),
+        "{} is not below {}\nhint: build without CARGO_TARGET_DIR",
+        target.display(),
+        workspace().display()
+    );
+    let mut build = cargo();
+    let built = target.join(architecture.build_for_glibc(&mut build)?).join("debug");
+    let mut binaries = binaries::build_by(build)?;
+    let home = target.join("vm").join(architecture.name());
+    let tree = emptied(home.join("checkout"))?;
+    copy_checkout(&tree)?;
+    let place = |file: &Path| -> Result<PathBuf> { Ok(tree.join(file.strip_prefix(workspace())?)) };
+    let packages: HashSet<String> = binaries.iter().map(|binary| binary.package.clone()).collect();
+    binaries.retain(|binary| filters.iter().any(|filter| may_hold(binary, filter, &packages)));
+    for binary in &binaries {
+        link(&binary.executable, &place(&binary.executable)?)?;
+    }
+    // The programs themselves, the examples and libraries that tests start, and the directory of their files.
+    for directory in [built.clone(), built.join("examples")] {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                link(&entry.path(), &place(&entry.path())?)?;
+            }
+        }
+    }
+    fs::create_dir_all(place(&target.join("tmp"))?)?;
+    let list = target.join("vm-tests.json");
+    fs::write(place(&list)?, serde_json::to_vec(&binaries)?)?;
+    let script = format!(
+        "{START}{} test --built {} --jobs {jobs} {}\necho '{LAST_WORD}'$?\n",
+        quoted(&built.join("xtask")),
+        quoted(&list),
+        shell_words::join(filters),
+    );
+    fs::write(tree.join("start-tests"), script)?;
+    let disk = home.join("checkout.ext4");
+    make_disk(&tree, &disk, SIZE)?;
+    fs::remove_dir_all(tree)?;
+    Ok(disk)
+}
+
+/// Whether a test named like this filter may be in a test program. One that begins with a package's name is of that package; of any
+/// other only the tests themselves know.
+fn may_hold(binary: &Binary, filter: &str, packages: &HashSet<String>) -> bool {
+    match filter.split_once("::") {
+        Some((package, _)) if packages.contains(package) => binary.package == package,
+        _ => true,
+    }
+}
+
+/// The files of this checkout, without what is built from them.
+fn copy_checkout(tree: &Path) -> Result<()> {
+    let is_source =
+        |entry: &DirEntry| !["target", ".git", "node_modules"].iter().any(|name| entry.file_name() == *name);
+    for entry in WalkDir::new(workspace()).into_iter().filter_entry(is_source) {
+        let entry = entry?;
+        let there = tree.join(entry.path().strip_prefix(workspace())?);
+        if entry.file_type().is_dir() {
+            fs::create_dir_all(there)?;
+        } else if entry.path_is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, there)?;
+        } else {
+            link(entry.path(), &there)?;
+        }
+    }
+    Ok(())
+}
+
+/// A second name for a file: what is behind it is copied only once, to the disk.
+fn link(file: &Path, name: &Path) -> Result<()> {
+    if let Some(directory) = name.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    match fs::hard_link(file, name) {
+        Ok(()) => Ok(()),
+        // It was built with others that have been linked already.
+        Err(_) if name.exists() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    shell_words::quote(&path.to_string_lossy()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_test_programs_of_a_named_package_are_taken() {
+        let binary = |package: &str| Binary {
+            package: package.to_owned(),
+            name: "it".to_owned(),
+            executable: PathBuf::new(),
+            directory: PathBuf::new(),
+            is_integration: true,
+        };
+        let packages: HashSet<String> = ["cli", "trace"].map(str::to_owned).into();
+        assert!(may_hold(&binary("cli"), "cli::it::doctor", &packages));
+        assert!(!may_hold(&binary("trace"), "cli::it::doctor", &packages));
+        assert!(may_hold(&binary("trace"), "measure::hot", &packages));
+        assert!(may_hold(&binary("trace"), "doctor", &packages));
+    }
+}
