@@ -1,10 +1,12 @@
 //! Our own tracefs instance: tracepoints are recorded into a private buffer.
 //!
 //! Tracefs is mounted detached (`fsmount`), so there is nothing to unmount, and other users of it are not affected. Not obvious:
-//! instances outlive their creator, so those of dead recorders are removed first.
+//! instances outlive their creator, so those of dead recorders are removed first. A lock on its directory shows that a recorder
+//! lives. Its process number would not: a recorder in another container has a number that means nothing here, and an instance that
+//! is removed while its recorder uses it makes Linux 6.18 write through a null pointer.
 //! Source: `Documentation/trace/ftrace.rst`.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,8 @@ const ALL_KIB: usize = 256 << 10;
 const MOST_KIB: usize = 8 << 10;
 /// The smallest useful part, in KiB: 20,000 events.
 const LEAST_KIB: usize = 1 << 10;
-const PREFIX: &str = "coldstart-";
+/// Only instances of this name are locked. Others (`coldstart-4711-0`) are not ours to remove.
+const PREFIX: &str = "coldstart-locked-";
 
 /// The number of the next instance of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -29,6 +32,8 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub(crate) struct Instance {
     directory: PathBuf,
+    /// The directory, locked while we live.
+    _lock: File,
     /// Keeps the detached mount alive; the path goes through it.
     _mount: OwnedFd,
 }
@@ -43,11 +48,8 @@ impl Instance {
         fsconfig_create(&context)?;
         let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
         let instances = coldstart_host::descriptor::path(&mount).join("instances");
-        remove_orphans(&instances);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let directory = instances.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        fs::create_dir(&directory)?;
-        let instance = Self { directory, _mount: mount };
+        let (directory, lock) = make_locked(&instances)?;
+        let instance = Self { directory, _lock: lock, _mount: mount };
         let processors = instance.processors().count().max(1);
         let part = (ALL_KIB / processors).clamp(LEAST_KIB, MOST_KIB);
         instance.write("trace_clock", "mono")?;
@@ -139,32 +141,89 @@ impl Drop for Instance {
     }
 }
 
-/// Removes the instances of recorders that were killed.
+/// A new directory, locked, after the instances of killed recorders have been removed.
+fn make_locked(instances: &Path) -> io::Result<(PathBuf, File)> {
+    // One at a time: an instance that is made but not locked yet would be taken for one of a killed recorder.
+    let turn = File::open(instances)?;
+    turn.lock()?;
+    remove_orphans(instances);
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let directory = instances.join(format!("{PREFIX}{}-{number}", std::process::id()));
+        match fs::create_dir(&directory) {
+            Ok(()) => {
+                let lock = File::open(&directory)?;
+                lock.lock()?;
+                return Ok((directory, lock));
+            }
+            // A process of another container has our number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Removes the instances of recorders that were killed: nobody holds their lock.
 fn remove_orphans(instances: &Path) {
     for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).and_then(maker);
-        if let Some(process) = process.and_then(rustix::process::Pid::from_raw)
-            && rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
-        {
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        if is_ours && File::open(entry.path()).is_ok_and(|directory| is_free(&directory)) {
             let _ = fs::remove_dir(entry.path());
         }
     }
 }
 
-/// The process in `4711-0`.
-fn maker(name: &str) -> Option<i32> {
-    name.split('-').next()?.parse().ok()
+/// Whether nobody holds the lock. An error counts as a holder.
+fn is_free(directory: &File) -> bool {
+    match directory.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The rules need locks and directories only, so that no kernel is at risk when they are wrong.
     #[test]
-    fn the_maker_of_an_instance_is_known() {
-        assert_eq!(maker("4711-3"), Some(4711));
-        assert_eq!(maker("4711"), Some(4711));
-        assert_eq!(maker("x-3"), None);
+    fn only_instances_whose_recorder_is_gone_are_removed() {
+        let instances = tempfile::tempdir().unwrap();
+        let foreign = instances.path().join("coldstart-4711-0");
+        fs::create_dir(&foreign).unwrap();
+        let (dead, lock) = make_locked(instances.path()).unwrap();
+        drop(lock);
+        let (living, _lock) = make_locked(instances.path()).unwrap();
+        assert!(!dead.exists(), "the instance of a dead recorder stays");
+        let (another, _other) = make_locked(instances.path()).unwrap();
+        assert!(living.exists() && another.exists() && foreign.exists());
+    }
+
+    #[test]
+    fn a_name_that_another_container_uses_is_left_to_it() {
+        let instances = tempfile::tempdir().unwrap();
+        let next = NEXT.load(Ordering::Relaxed);
+        let taken = instances.path().join(format!("{PREFIX}{}-{next}", std::process::id()));
+        fs::create_dir(&taken).unwrap();
+        let lock = File::open(&taken).unwrap();
+        lock.lock().unwrap();
+        let (directory, _lock) = make_locked(instances.path()).unwrap();
+        assert_ne!(directory, taken);
+        assert!(taken.exists() && directory.exists());
+    }
+
+    #[test]
+    fn instances_in_tracefs_are_locked() {
+        if !coldstart_testing::is_root() {
+            return coldstart_testing::skip("only root may make tracefs instances");
+        }
+        let one = Instance::make().unwrap();
+        let two = Instance::make().unwrap();
+        assert!(one.directory.exists() && two.directory.exists());
+        let mine = File::open(&one.directory).unwrap();
+        assert!(!is_free(&mine));
+        let place = two.directory.clone();
+        drop(two);
+        assert!(!place.exists());
     }
 }
