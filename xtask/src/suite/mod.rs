@@ -15,6 +15,7 @@ mod run;
 mod times;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -38,6 +39,9 @@ pub(crate) struct TestArguments {
     /// Do not start any more tests once one has failed
     #[arg(long)]
     fail_fast: bool,
+    /// End the run, as failed, after so many minutes
+    #[arg(long, default_value_t = 60)]
+    minutes: u64,
 }
 
 impl TestArguments {
@@ -56,6 +60,8 @@ pub(crate) fn run(arguments: &TestArguments, environment: &[(&str, &str)]) -> Re
         Some(list) => serde_json::from_slice(&fs::read(list)?)?,
         None => binaries::build()?,
     };
+    let longest = Duration::from_secs(arguments.minutes.saturating_mul(60));
+    let deadline = Instant::now() + longest;
     let mut times = Times::read();
     let mut tests = Vec::new();
     for binary in &binaries {
@@ -66,7 +72,7 @@ pub(crate) fn run(arguments: &TestArguments, environment: &[(&str, &str)]) -> Re
         tests.extend(binary.tests()?.into_iter().filter(wanted).map(|name| run::Test { binary, name }));
     }
     let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)).max(1);
-    let running = Running { jobs, environment, fail_fast: arguments.fail_fast };
+    let running = Running { jobs, environment, fail_fast: arguments.fail_fast, longest, deadline };
     let mut report = Report::begin(tests.len());
     for group in machine_wide::groups(tests) {
         let order = times.longest_first(group);
@@ -79,6 +85,9 @@ pub(crate) fn run(arguments: &TestArguments, environment: &[(&str, &str)]) -> Re
     let failed = report.finish();
     if failed > 0 {
         bail!("{failed} tests failed");
+    }
+    if Instant::now() >= deadline {
+        bail!("the tests had not ended after {} minutes (`--minutes`)", arguments.minutes);
     }
     Ok(())
 }

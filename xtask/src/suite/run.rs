@@ -10,11 +10,14 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use coldstart_host::process::ProcessFiles;
 
 use super::binaries::Binary;
 
-/// A test that takes longer hangs, and is ended.
-const LONGEST_TEST: Duration = Duration::from_secs(20 * 60);
+/// A test that takes longer than this part of what the whole run may take hangs, and is ended.
+const LONGEST_TEST: u32 = 6;
+/// How long a process may take to end after it was killed. One that waits in the kernel may never end, and must not hold up the rest.
+const LONGEST_END: Duration = Duration::from_secs(30);
 /// How often it is looked whether a test has ended.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -48,6 +51,10 @@ pub(super) struct Running<'e> {
     pub(super) jobs: usize,
     pub(super) environment: &'e [(&'e str, &'e str)],
     pub(super) fail_fast: bool,
+    /// How long the whole run may take.
+    pub(super) longest: Duration,
+    /// Its end: no test begins after this, and those that still run are ended.
+    pub(super) deadline: Instant,
 }
 
 impl Running<'_> {
@@ -72,7 +79,7 @@ impl Running<'_> {
         stopped: &AtomicBool,
         outcomes: &Sender<Outcome<'a>>,
     ) {
-        while !stopped.load(Ordering::Relaxed) {
+        while !stopped.load(Ordering::Relaxed) && Instant::now() < self.deadline {
             let next = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
             let Some(test) = next else { return };
             let begin = Instant::now();
@@ -94,32 +101,59 @@ impl Running<'_> {
         command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output.try_clone()?));
         let mut child =
             command.spawn().with_context(|| format!("cannot start {}", test.binary.executable.display()))?;
-        let status = wait(&mut child)?;
+        let begin = Instant::now();
+        let end = wait(&mut child, self.deadline.min(begin + self.longest / LONGEST_TEST))?;
         let mut text = Vec::new();
         output.rewind()?;
         output.read_to_end(&mut text)?;
         let text = String::from_utf8_lossy(&text).into_owned();
-        let failure = match status {
-            None => Some(format!("it had not ended after {} s", LONGEST_TEST.as_secs())),
-            Some(status) if !status.success() => Some(said(status)),
+        let failure = match end {
+            End::Killed => Some(format!("it had not ended after {} s", begin.elapsed().as_secs())),
+            End::Unkillable(place) => Some(format!("it hangs in the kernel and cannot be killed: {place}")),
+            End::Exited(status) if !status.success() => Some(said(status)),
             // So that a name that the program does not take as we do is no success.
-            Some(_) if !text.contains("1 passed") => Some("it did not run".to_owned()),
-            Some(_) => None,
+            End::Exited(_) if !text.contains("1 passed") => Some("it did not run".to_owned()),
+            End::Exited(_) => None,
         };
         Ok((failure, text))
     }
 }
 
-/// Waits for the end of a process; `None` if it had to be ended.
-fn wait(child: &mut Child) -> Result<Option<ExitStatus>> {
-    let begin = Instant::now();
+/// How a process ended.
+enum End {
+    Exited(ExitStatus),
+    /// It ran past its deadline.
+    Killed,
+    /// So did this one, and it still exists: where it waits in the kernel.
+    Unkillable(String),
+}
+
+/// Waits for the end of a process, and kills it at the deadline.
+fn wait(child: &mut Child, deadline: Instant) -> Result<End> {
+    if let Some(status) = wait_until(child, deadline)? {
+        return Ok(End::Exited(status));
+    }
+    child.kill()?;
+    Ok(match wait_until(child, Instant::now() + LONGEST_END)? {
+        Some(_) => End::Killed,
+        None => End::Unkillable(kernel_stack(child.id())),
+    })
+}
+
+fn kernel_stack(process: u32) -> String {
+    let stack = std::fs::read_to_string(ProcessFiles::of(process).at("stack"));
+    stack.map_or_else(
+        |error| format!("its stack is unknown: {error}"),
+        |stack| stack.lines().take(8).collect::<Vec<_>>().join(" "),
+    )
+}
+
+fn wait_until(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if begin.elapsed() > LONGEST_TEST {
-            child.kill()?;
-            child.wait()?;
+        if Instant::now() > deadline {
             return Ok(None);
         }
         std::thread::sleep(PAUSE);

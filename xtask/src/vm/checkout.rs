@@ -39,7 +39,7 @@ modprobe -a loop fuse overlay erofs squashfs
 /// # Errors
 ///
 /// When they cannot be built, and when they are built elsewhere than below the checkout.
-pub(super) fn disk(architecture: Architecture, filters: &[&str], jobs: usize) -> Result<PathBuf> {
+pub(super) fn disk(architecture: Architecture, filters: &[&str], jobs: usize, minutes: u64) -> Result<PathBuf> {
     let target = target_directory()?;
     ensure!(
         target.starts_with(workspace()),
@@ -72,7 +72,7 @@ pub(super) fn disk(architecture: Architecture, filters: &[&str], jobs: usize) ->
     let list = target.join("vm-tests.json");
     fs::write(place(&list)?, serde_json::to_vec(&binaries)?)?;
     let script = format!(
-        "{START}{} test --built {} --jobs {jobs} {}\necho '{LAST_WORD}'$?\n",
+        "{START}{} test --built {} --jobs {jobs} --minutes {minutes} {}\necho '{LAST_WORD}'$?\n",
         quoted(&built.join("xtask")),
         quoted(&list),
         shell_words::join(filters),

@@ -100,7 +100,7 @@ pub(crate) fn vm(arguments: &VmArguments) -> Result<()> {
     let mut failed = Vec::new();
     for &kernel in &arguments.kernel {
         // A new one for each machine: tests write beside themselves.
-        let checkout = checkout::disk(architecture, &filters, arguments.jobs)?;
+        let checkout = checkout::disk(architecture, &filters, arguments.jobs, arguments.minutes)?;
         println!("\n{} on Linux {}", architecture.name(), kernel.version());
         let machine = Machine {
             architecture,
