@@ -97,12 +97,20 @@ fn debug_registers(facts: &Facts) -> Check {
     let source = "ptrace(2), PTRACE_POKEUSER; arch/x86/kernel/ptrace.c; arch/x86/kernel/hw_breakpoint.c";
     let name = "debug-registers";
     let check = |status, now: String| Check::new(name, status, now).source(source);
-    if std::env::consts::ARCH != "x86_64" {
-        let now = format!("{} is not supported by `trace`", std::env::consts::ARCH);
-        return check(Status::No, now)
-            .needed("x86-64")
-            .cost("`trace` does not record starts here. Traces of other machines can be shown and queried.")
-            .leaves(Status::No, &[Ability::TraceRecord], "not for this architecture");
+    match std::env::consts::ARCH {
+        "x86_64" => {}
+        "aarch64" => {
+            return check(Status::No, "`trace` does not use them on aarch64".to_owned())
+                .needed("x86-64")
+                .cost("`trace` records files, pages and disk I/O, but no loader phases, initialisers or first calls, and not which touches write.")
+                .leaves(Status::Partly, &[Ability::TraceRecord], "no loader phases (aarch64)");
+        }
+        other => {
+            return check(Status::No, format!("{other} is not supported by `trace`"))
+                .needed("x86-64 or aarch64")
+                .cost("`trace` does not record starts here. Traces of other machines can be shown and queried.")
+                .leaves(Status::No, &[Ability::TraceRecord], "not for this architecture");
+        }
     }
     let answer = &facts.probes.debug_registers;
     let status = match answer {

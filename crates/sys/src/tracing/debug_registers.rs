@@ -12,6 +12,9 @@ use super::requests::Tracer;
 use super::requests::{request, unless_gone};
 
 impl Tracer {
+    /// Whether [`set_breakpoints`](Self::set_breakpoints) is there for this architecture.
+    pub const HAS_BREAKPOINTS: bool = cfg!(target_arch = "x86_64");
+
     /// Sets a stopped thread's breakpoints; `None` clears a register.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Injecting system calls into a stopped thread.
 //!
-//! The thread is moved to an existing `syscall` instruction (in the vDSO), with the call's registers, and afterwards back.
+//! The thread is moved to an existing instruction that makes calls (in the vDSO), with the call's registers, and afterwards back.
 //! Its memory does not change.
 
 use std::io;
@@ -12,7 +12,7 @@ use super::stops::{Event, Stop, Waited};
 /// An instruction in a program at which calls can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteCall {
-    /// Address of a `syscall` instruction; in 32-bit programs of `int 0x80`.
+    /// Address of a `syscall` or `svc #0` instruction; in 32-bit programs of `int 0x80`.
     pub instruction: u64,
 }
 
@@ -28,9 +28,16 @@ pub struct Argument {
 }
 
 impl RemoteCall {
-    /// The bytes of the instruction, to search for in the vDSO.
-    pub fn instruction_bytes(is_32_bit: bool) -> [u8; 2] {
-        if is_32_bit { [0xcd, 0x80] } else { [0x0f, 0x05] }
+    /// Where in code that begins on a page an instruction is at which calls can be made.
+    pub fn offset_in(code: &[u8], is_32_bit: bool) -> Option<usize> {
+        let (bytes, alignment): (&[u8], usize) = match (cfg!(target_arch = "aarch64"), is_32_bit) {
+            (false, false) => (&[0x0f, 0x05], 1),
+            (false, true) => (&[0xcd, 0x80], 1),
+            // `svc #0`.
+            (true, false) => (&[0x01, 0x00, 0x00, 0xd4], 4),
+            (true, true) => return None,
+        };
+        code.windows(bytes.len()).enumerate().step_by(alignment).find(|(_, found)| *found == bytes).map(|(at, _)| at)
     }
 
     /// Makes a call. The thread must be in its own code, or at the end of a call of its own; `registers` are its current ones.
@@ -49,7 +56,10 @@ impl RemoteCall {
         registers: &Registers,
         call: &Argument,
     ) -> io::Result<Result<i64, Option<Stop>>> {
-        let Some(prepared) = self.prepare(registers, call) else { return Err(io::ErrorKind::Unsupported.into()) };
+        let Some(raw) = registers.raw.calling(self.instruction, call) else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        let prepared = Registers { raw };
         let blocked = tracer.block_signals(thread)?;
         tracer.set_registers(thread, &prepared)?;
         let mut points = 0;
@@ -89,28 +99,6 @@ impl RemoteCall {
             tracer.send_again(thread, signal);
         }
         Ok(Ok(result))
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    fn prepare(self, registers: &Registers, call: &Argument) -> Option<Registers> {
-        let mut prepared = *registers;
-        let raw = &mut prepared.raw;
-        let [first, second, third, fourth, fifth, sixth] = call.arguments;
-        raw.rip = self.instruction;
-        raw.orig_rax = u64::MAX;
-        if registers.is_32_bit() {
-            raw.rax = call.number_32_bit;
-            (raw.rbx, raw.rcx, raw.rdx, raw.rsi, raw.rdi, raw.rbp) = (first, second, third, fourth, fifth, sixth);
-        } else {
-            raw.rax = call.number;
-            (raw.rdi, raw.rsi, raw.rdx, raw.r10, raw.r8, raw.r9) = (first, second, third, fourth, fifth, sixth);
-        }
-        Some(prepared)
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn prepare(self, _registers: &Registers, _call: &Argument) -> Option<Registers> {
-        None
     }
 }
 

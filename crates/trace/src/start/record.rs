@@ -14,6 +14,7 @@ use coldstart_launch::{CommandLine, LaunchError, LaunchOptions, Launched, Output
 use coldstart_profile::trace::{Layer, PagesSeen, Run, RunEnd, StartState, Trace};
 use coldstart_sys::private_mounts::PrivateMounts;
 use coldstart_sys::syscall_observer::{PendingObserver, observe};
+use coldstart_sys::tracing::Tracer;
 
 use super::assemble::{Parts, assemble};
 use super::disk::DiskRecorder;
@@ -62,12 +63,10 @@ impl<'a> PreparedTrace<'a> {
     /// Finds the program and looks at it and its loader.
     ///
     /// # Errors
-    /// [`TraceError::Launch`] if there is no such program, [`TraceError::NotFollowed`] on machines that are not x86-64.
+    /// [`TraceError::Launch`] if there is no such program, [`TraceError::NotFollowed`] on machines other than x86-64 and
+    /// aarch64 with pages of 4 KiB.
     pub fn new(command: &'a CommandLine, options: &'a TraceOptions) -> Result<Self, TraceError> {
-        if !cfg!(target_arch = "x86_64") {
-            let reason = format!("{} is not supported; only x86-64 is", std::env::consts::ARCH);
-            return Err(TraceError::NotFollowed { reason });
-        }
+        check_machine()?;
         let path = options.launch.environment.iter().rfind(|(name, _)| name == "PATH");
         let path = path.map_or_else(|| std::env::var_os("PATH"), |(_, value)| value.clone());
         let program = find_program(&command.program, path.as_deref(), options.launch.working_directory.as_deref())?;
@@ -84,7 +83,14 @@ impl<'a> PreparedTrace<'a> {
     /// be: a note says why.
     pub fn record(self, functions_of: &IsWanted<'_>) -> Result<TracedStart, TraceError> {
         let (mut trace, launched) = self.record_once()?;
-        if !self.options.layers.contains(&Layer::Functions) || launched.is_none() {
+        let wants = |layer| self.options.layers.contains(&layer);
+        if !Tracer::HAS_BREAKPOINTS && (wants(Layer::Phases) || wants(Layer::Functions)) {
+            trace.run.notes.push(
+                "Loader phases, initialisers and first calls of functions are recorded on x86-64 only: they need breakpoints.".to_owned(),
+            );
+            return Ok(TracedStart { trace, launched });
+        }
+        if !wants(Layer::Functions) || launched.is_none() {
             return Ok(TracedStart { trace, launched });
         }
         let arming = function_layer::choose(&trace, self.mounts(), self.options.functions_everywhere, functions_of);
@@ -131,7 +137,7 @@ impl<'a> PreparedTrace<'a> {
         let options = FollowOptions {
             faults: wants_pages || layers.contains(&Layer::Phases),
             each_page: wants_pages,
-            initialisers: layers.contains(&Layer::Phases),
+            initialisers: Tracer::HAS_BREAKPOINTS && layers.contains(&Layer::Phases),
             functions: ArmedFunctions::default(),
             facts: self.facts.clone(),
             names: wants_files,
@@ -205,6 +211,19 @@ impl<'a> PreparedTrace<'a> {
             ..Run::default()
         }
     }
+}
+
+/// Whether starts can be traced on this machine at all.
+fn check_machine() -> Result<(), TraceError> {
+    let page = rustix::param::page_size();
+    let reason = if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        format!("{} is not supported; x86-64 and aarch64 are", std::env::consts::ARCH)
+    } else if page != 4096 {
+        format!("this kernel's pages have {page} bytes; only 4096 are supported")
+    } else {
+        return Ok(());
+    };
+    Err(TraceError::NotFollowed { reason })
 }
 
 /// Finds a concurrent observer of names: the launch only reports "busy".

@@ -7,7 +7,7 @@ use coldstart_analyse::{Image, NoteKind};
 use coldstart_host::process::{AT_BASE, AT_ENTRY, Mapping, ProcessFiles, Status};
 use coldstart_host::rights::AskedRights;
 use coldstart_sys::time_stamp::monotonic_nanoseconds;
-use coldstart_sys::tracing::{ProcessMemory, RemoteCall};
+use coldstart_sys::tracing::{ProcessMemory, RemoteCall, Tracer};
 
 use super::functions::FileKey;
 use super::handler::StartHandler;
@@ -40,9 +40,11 @@ impl StartHandler<'_> {
         };
         space.memory.open(thread, is_32_bit);
         space.memory.call = space.memory.opened().and_then(|memory| call_instruction(memory, &lines, is_32_bit));
-        self.stages.learn(thread, &mut space.stages, &image, &lines);
+        if Tracer::HAS_BREAKPOINTS {
+            self.stages.learn(thread, &mut space.stages, &image, &lines);
+        }
         let obstacle = |standing: &Standing<'_>, what: &str| standing.note_now(NoteKind::Obstacle(what.to_owned()));
-        if image.loader_base != 0 && !space.stages.has_loader_sign() {
+        if Tracer::HAS_BREAKPOINTS && image.loader_base != 0 && !space.stages.has_loader_sign() {
             obstacle(standing, "its loader has no debugger hook (`_dl_debug_state`): loader phases are not seen");
         }
         let status = process.status();
@@ -52,7 +54,7 @@ impl StartHandler<'_> {
                 "its file is privileged (setuid, setgid or capabilities), and it loses these privileges when traced without root",
             );
         }
-        if holds_traps_back(&status) {
+        if Tracer::HAS_BREAKPOINTS && holds_traps_back(&status) {
             space.stages.forget();
             space.breakpoints.handles_trap = true;
             obstacle(
@@ -60,7 +62,7 @@ impl StartHandler<'_> {
                 "it ignores or blocks SIGTRAP, which breakpoints would undo: loader phases and first calls of its functions are not seen",
             );
         }
-        if space.stages.set_breakpoints(standing).is_err() {
+        if Tracer::HAS_BREAKPOINTS && space.stages.set_breakpoints(standing).is_err() {
             obstacle(standing, "its debug registers cannot be set: loader phases are not seen");
         }
         if self.sees_each_page {
@@ -99,7 +101,6 @@ fn call_instruction(memory: &ProcessMemory, lines: &[Mapping], is_32_bit: bool) 
     let size = usize::try_from(vdso.end.checked_sub(vdso.start)?).ok().filter(|&size| size <= 1 << 20)?;
     let mut bytes = vec![0; size];
     memory.read(vdso.start, &mut bytes).ok()?;
-    let wanted = RemoteCall::instruction_bytes(is_32_bit);
-    let place = bytes.windows(wanted.len()).position(|window| window == wanted)?;
+    let place = RemoteCall::offset_in(&bytes, is_32_bit)?;
     Some(RemoteCall { instruction: vdso.start.checked_add(u64::try_from(place).ok()?)? })
 }
