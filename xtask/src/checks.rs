@@ -42,21 +42,8 @@ pub(crate) fn ci() -> Result<()> {
     ]))?;
     crate::generate::generate(true)?;
     crate::web::generate(true)?;
-    deny(false)?;
+    crate::deny::check()?;
     run(cargo().args(["xtask", "test"]))
-}
-
-/// Holds the dependencies to `deny.toml`: licences, no version twice, sources; with `advisories` also known weaknesses, whose list comes from
-/// another place than the packages.
-pub(crate) fn deny(advisories: bool) -> Result<()> {
-    const VERSION: &str = "0.20.2";
-    if !crate::tools::is_there("cargo-deny") {
-        println!("installing cargo-deny");
-        run(cargo().args(["install", "--quiet", "--locked", "--version", VERSION, "cargo-deny"]))?;
-    }
-    let mut deny = cargo();
-    deny.args(["deny", "--workspace", "check", "--hide-inclusion-graph", "licenses", "bans", "sources"]);
-    run(deny.args(advisories.then_some("advisories")))
 }
 
 /// Writes the man pages and completions, which come from the definition of the arguments.

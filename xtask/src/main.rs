@@ -13,6 +13,7 @@ mod clean_system;
 mod compare;
 mod corpus;
 mod demo;
+mod deny;
 mod generate;
 mod package;
 mod release;
@@ -88,7 +89,7 @@ fn carry_out(chore: Chore) -> anyhow::Result<()> {
             generate::generate(check)?;
             web::generate(check)?;
         }
-        Chore::Deny { advisories } => checks::deny(advisories)?,
+        Chore::Deny { advisories } => deny::deny(advisories)?,
         Chore::Manual { directory } => checks::manual(&directory)?,
         Chore::Release => release::release()?,
         Chore::Package(arguments) => package::package(&arguments)?,
