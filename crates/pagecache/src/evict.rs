@@ -57,6 +57,8 @@ pub enum Stayed {
         /// Processes that could not be inspected.
         unreadable_processes: u64,
     },
+    /// Not yet written, or referenced by something else: before Linux 6.5 (`cachestat`) the kernel does not tell which.
+    UnwrittenOrInUse,
     /// The kernel does not show whether pages stayed.
     NotTold(Unknown),
 }
@@ -95,6 +97,7 @@ impl Evicted {
         if holders.is_empty() && !self.is_mounted && unwritten < known.resident_pages {
             reasons.push(match self.after.backing {
                 Backing::Layered => Stayed::Layered,
+                _ if known.dirty_pages.is_none() => Stayed::UnwrittenOrInUse,
                 _ => Stayed::InUse { unreadable_processes },
             });
         }
@@ -181,6 +184,12 @@ mod tests {
         assert_eq!(storage(4, 3).reasons(&[holder()], 3), [Stayed::Unwritten(3), Stayed::Held(vec![holder()])]);
         assert_eq!(evicted(Backing::Memory, 4, 4).reasons(&[holder()], 0), [Stayed::InMemory]);
         assert_eq!(evicted(Backing::Layered, 4, 0).reasons(&[], 0), [Stayed::Layered]);
+        let mut older = storage(4, 0);
+        if let Cached::Known(known) = &mut older.after.cached {
+            (known.dirty_pages, known.writeback_pages, known.method) = (None, None, Method::Mincore);
+        }
+        assert_eq!(older.reasons(&[], 3), [Stayed::UnwrittenOrInUse]);
+        assert_eq!(older.reasons(&[holder()], 3), [Stayed::Held(vec![holder()])]);
         let mut hidden = storage(4, 0);
         hidden.after.cached = Cached::Unknown(Unknown::NotPermitted);
         assert_eq!(hidden.reasons(&[holder()], 0), [Stayed::NotTold(Unknown::NotPermitted)]);

@@ -13,6 +13,7 @@ pub(super) enum JsonReason {
     Mounted,
     Layered,
     InUse { unreadable_processes: u64 },
+    UnwrittenOrInUse,
     NotTold { unknown: &'static str },
 }
 
@@ -39,6 +40,7 @@ impl From<&Stayed> for JsonReason {
             Stayed::Mounted => Self::Mounted,
             Stayed::Layered => Self::Layered,
             Stayed::InUse { unreadable_processes } => Self::InUse { unreadable_processes: *unreadable_processes },
+            Stayed::UnwrittenOrInUse => Self::UnwrittenOrInUse,
             Stayed::NotTold(unknown) => Self::NotTold { unknown: unknown.name() },
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use coldstart_profile::trace::{EventKind, FileId, Layer, Trace};
 use coldstart_testing::skip;
 
-use crate::start_support::{build, trace};
+use crate::start_support::{build, lacks_breakpoints, trace};
 
 /// Functions on many pages, of which every third is called. They are long: breakpoints are set only where little of the code is
 /// unknown, and padding is.
@@ -68,6 +68,9 @@ fn check(program: &Path, arguments: &[&str]) -> Trace {
 
 #[test]
 fn pages_of_called_functions_were_touched() {
+    if lacks_breakpoints() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let program = build(folder.path(), "functions", &source(), &["-O1"]);
     let trace = check(&program, &[]);
@@ -85,6 +88,9 @@ fn pages_of_called_functions_were_touched() {
 
 #[test]
 fn pages_of_called_functions_were_touched_in_a_large_program() {
+    if lacks_breakpoints() {
+        return;
+    }
     let program = Path::new("/usr/bin/llvm-objdump-14");
     if !program.exists() {
         return skip("llvm-objdump-14 (llvm-14) is not installed");

@@ -7,7 +7,7 @@ use std::path::Path;
 use coldstart_profile::trace::{EventKind, Layer, PhaseKind, ProcessId, Trace};
 use coldstart_testing::skip;
 
-use crate::start_support::{SEEN, build, file_named, touched_pages, trace};
+use crate::start_support::{SEEN, build, file_named, lacks_breakpoints, touched_pages, trace};
 
 /// A library that counts in its initialiser.
 const PLUGIN: &str = "int count; __attribute__((constructor)) static void counts(void) { count++; }\n";
@@ -44,6 +44,9 @@ fn long_function(name: &str) -> String {
 /// A child that borrows its parent's memory until its `execve` has not called what the parent called before.
 #[test]
 fn initialisers_belong_to_who_called_them_not_to_a_child_that_borrows_the_memory() {
+    if lacks_breakpoints() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     plugin(folder.path());
     let source = r#"
@@ -91,6 +94,9 @@ fn reading_the_dynamic_table_leaves_the_page_behind_it_alone() {
 /// No call is made in a program that filters calls itself: that its initialisers are not timed stands in the trace, once.
 #[test]
 fn a_filter_of_its_own_is_why_initialisers_are_not_timed() {
+    if lacks_breakpoints() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     plugin(folder.path());
     let source = include_str!("start_odd_programs/filters.c");
@@ -108,6 +114,9 @@ fn a_filter_of_its_own_is_why_initialisers_are_not_timed() {
 /// Shells and launchers set all signals back to what they do by default: that is no handler.
 #[test]
 fn functions_are_seen_behind_a_return_to_the_default_action() {
+    if lacks_breakpoints() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let source = format!(
         "#include <signal.h>\n{}{}int main(void) {{ int x = before(1); signal(SIGTRAP, SIG_DFL); return behind(x) != 3; }}\n",
@@ -123,6 +132,9 @@ fn functions_are_seen_behind_a_return_to_the_default_action() {
 /// Breakpoints would come between the program and its own traps; a list made of such a trace is short.
 #[test]
 fn a_program_that_handles_traps_says_which_functions_are_missing() {
+    if lacks_breakpoints() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let source = format!(
         "#include <signal.h>\n{}{}static void handles(int s) {{ (void)s; }}\nint main(void) {{ int x = before(1); signal(SIGTRAP, handles); return behind(x) != 3; }}\n",
@@ -154,6 +166,9 @@ fn a_program_that_removes_itself_keeps_its_first_start() {
 /// Snaps, flatpaks and containers have a loader and a C library of their own, under names that mean others outside.
 #[test]
 fn a_loader_is_looked_at_where_the_program_sees_it() {
+    if lacks_breakpoints() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let loader = folder.path().join("loader");
     std::fs::write(&loader, "no loader, seen from outside").unwrap();

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use coldstart_launch::{CommandLine, LaunchOptions, Output};
 use coldstart_profile::trace::{Event, EventKind, FileId, Layer, StartState, Touch, Trace};
+use coldstart_sys::tracing::Tracer;
 use coldstart_testing::succeed;
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
 
@@ -42,6 +43,14 @@ pub(crate) fn trace<S: AsRef<OsStr>>(program: &Path, arguments: &[S], layers: &[
         functions_everywhere: true,
     };
     PreparedTrace::new(&command, &options).unwrap().record(&|_, _| true).unwrap().trace
+}
+
+/// Says so where `trace` sets no breakpoints, so that phases, initialisers and first calls are not recorded.
+pub(crate) fn lacks_breakpoints() -> bool {
+    if !Tracer::HAS_BREAKPOINTS {
+        coldstart_testing::skip("`trace` sets breakpoints on x86-64 only");
+    }
+    !Tracer::HAS_BREAKPOINTS
 }
 
 /// The file whose path ends like this.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use coldstart_profile::trace::{PagesSeen, ProcessId, ThreadId, Trace};
+use coldstart_profile::trace::{PagesSeen, ProcessId, ThreadId, Touch, Trace};
 
 use crate::start_support::{SEEN, build, file_named, touches, trace};
 
@@ -17,6 +17,14 @@ const SOURCE: &str = include_str!("start_truth/arrays.c");
 /// A touch in words: array, page in it, whether it was written to.
 type Told = (String, u64, bool);
 
+/// Whether the processor's faults say which touches write, which they must then.
+const TELLS_WRITES: bool = cfg!(target_arch = "x86_64");
+
+fn is_write(touch: Touch) -> bool {
+    assert_eq!(touch.write.is_some(), TELLS_WRITES, "{touch:?}");
+    touch.write == Some(true)
+}
+
 /// Whether touches of a thread are meant.
 type IsWanted<'a> = dyn Fn(&(ProcessId, ThreadId)) -> bool + 'a;
 
@@ -25,7 +33,7 @@ fn truth(text: &str) -> Vec<Told> {
     text.lines()
         .map(|line| {
             let words: Vec<&str> = line.split(' ').collect();
-            (words[0].to_owned(), words[1].parse().unwrap(), words[2] == "1")
+            (words[0].to_owned(), words[1].parse().unwrap(), TELLS_WRITES && words[2] == "1")
         })
         .collect()
 }
@@ -50,7 +58,7 @@ fn seen(trace: &Trace) -> HashMap<(ProcessId, ThreadId), Vec<Told>> {
         assert!(!touch.execute && !touch.by_kernel, "{event:?}");
         let page = (address - symbol.address) / 4096;
         let who = (trace.process_of(event).unwrap(), event.thread);
-        seen.entry(who).or_default().push((symbol.name.clone(), page, touch.write.unwrap()));
+        seen.entry(who).or_default().push((symbol.name.clone(), page, is_write(touch)));
     }
     seen
 }
@@ -59,7 +67,7 @@ fn seen_of_file(trace: &Trace, name: &str) -> HashMap<(ProcessId, ThreadId), Vec
     let mut seen: HashMap<(ProcessId, ThreadId), Vec<Told>> = HashMap::new();
     for (event, touch) in touches(trace, file_named(trace, name)) {
         let who = (trace.process_of(event).unwrap(), event.thread);
-        seen.entry(who).or_default().push(("in_file".to_owned(), event.page, touch.write.unwrap()));
+        seen.entry(who).or_default().push(("in_file".to_owned(), event.page, is_write(touch)));
     }
     seen
 }

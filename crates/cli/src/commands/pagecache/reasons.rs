@@ -26,6 +26,9 @@ pub(super) fn sentence(reason: &Stayed) -> String {
             "in use; {} could not be examined (requires root)",
             plain(&counted(*unreadable_processes, "process"))
         ),
+        Stayed::UnwrittenOrInUse => {
+            "not yet written to disk (--sync writes them first), or in use; which of them is known from Linux 6.5 on".to_owned()
+        }
         Stayed::NotTold(reason) => format!("unknown whether they were evicted: {reason}"),
     }
 }
