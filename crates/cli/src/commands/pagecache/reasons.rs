@@ -27,7 +27,8 @@ pub(super) fn sentence(reason: &Stayed) -> String {
             plain(&counted(*unreadable_processes, "process"))
         ),
         Stayed::UnwrittenOrInUse => {
-            "not yet written to disk (--sync writes them first), or in use; which of them is known from Linux 6.5 on".to_owned()
+            "not yet written to disk (--sync writes them first), or in use; which of them is known from Linux 6.5 on"
+                .to_owned()
         }
         Stayed::NotTold(reason) => format!("unknown whether they were evicted: {reason}"),
     }

@@ -43,27 +43,25 @@ impl StartHandler<'_> {
         if Tracer::HAS_BREAKPOINTS {
             self.stages.learn(thread, &mut space.stages, &image, &lines);
         }
-        let obstacle = |standing: &Standing<'_>, what: &str| standing.note_now(NoteKind::Obstacle(what.to_owned()));
+        let mut obstacles = Vec::new();
         if Tracer::HAS_BREAKPOINTS && image.loader_base != 0 && !space.stages.has_loader_sign() {
-            obstacle(standing, "its loader has no debugger hook (`_dl_debug_state`): loader phases are not seen");
+            obstacles.push("its loader has no debugger hook (`_dl_debug_state`): loader phases are not seen");
         }
         let status = process.status();
         if loses_rights(thread, &status) {
-            obstacle(
-                standing,
+            obstacles.push(
                 "its file is privileged (setuid, setgid or capabilities), and it loses these privileges when traced without root",
             );
         }
         if Tracer::HAS_BREAKPOINTS && holds_traps_back(&status) {
             space.stages.forget();
             space.breakpoints.handles_trap = true;
-            obstacle(
-                standing,
+            obstacles.push(
                 "it ignores or blocks SIGTRAP, which breakpoints would undo: loader phases and first calls of its functions are not seen",
             );
         }
         if Tracer::HAS_BREAKPOINTS && space.stages.set_breakpoints(standing).is_err() {
-            obstacle(standing, "its debug registers cannot be set: loader phases are not seen");
+            obstacles.push("its debug registers cannot be set: loader phases are not seen");
         }
         if self.sees_each_page {
             space.pages.see_each(standing, &space.memory, Some(&lines), monotonic_nanoseconds())?;
@@ -73,6 +71,10 @@ impl StartHandler<'_> {
             self.functions.arm(&space.memory, &mut space.breakpoints, FileKey::of(line), range);
         }
         standing.note_now(NoteKind::Executed(image));
+        // Behind it, because they are the new program's: without the kernel's records it begins with that note.
+        for what in obstacles {
+            standing.note_now(NoteKind::Obstacle(what.to_owned()));
+        }
         Ok(())
     }
 }
