@@ -36,6 +36,9 @@ pub(crate) struct TestArguments {
     /// Run the test programs that this file names instead of building them: on a machine without cargo
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) built: Option<PathBuf>,
+    /// Go through all of the large sets (files of this machine, combinations of linkers), not a part
+    #[arg(long)]
+    whole: bool,
     /// Do not start any more tests once one has failed
     #[arg(long)]
     fail_fast: bool,
@@ -72,7 +75,8 @@ pub(crate) fn run(arguments: &TestArguments, environment: &[(&str, &str)]) -> Re
         tests.extend(binary.tests()?.into_iter().filter(wanted).map(|name| run::Test { binary, name }));
     }
     let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)).max(1);
-    let running = Running { jobs, environment, fail_fast: arguments.fail_fast, longest, deadline };
+    let running =
+        Running { jobs, environment, fail_fast: arguments.fail_fast, whole: arguments.whole, longest, deadline };
     let mut report = Report::begin(tests.len());
     for group in machine_wide::groups(tests) {
         let order = times.longest_first(group);

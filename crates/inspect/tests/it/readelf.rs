@@ -64,7 +64,8 @@ struct Results {
 
 #[test]
 fn every_file_is_read_as_readelf_reads_it() {
-    let mut candidates = candidates();
+    let parts = coldstart_testing::divided_by(4);
+    let mut candidates: Vec<Candidate> = candidates().into_iter().step_by(parts).collect();
     // The largest come first, so that no worker is left with one at the end.
     candidates.sort_by_key(|candidate| (candidate.is_dynamic, candidate.bytes));
     let work = Mutex::new(candidates);
@@ -86,7 +87,7 @@ fn every_file_is_read_as_readelf_reads_it() {
     for (index, (folder, floor)) in FOLDERS.iter().enumerate() {
         let compared = results.compared.get(&index).copied().unwrap_or(0);
         println!("{folder}: {compared} files compared");
-        assert!(!expand(folder).exists() || compared >= *floor, "only {compared} files compared in {folder}");
+        assert!(!expand(folder).exists() || compared >= *floor / parts, "only {compared} files compared in {folder}");
     }
     println!("{} files hold debug information only", results.debug_only);
     let first = results.differences.iter().take(100).map(String::as_str).collect::<Vec<_>>().join("\n");

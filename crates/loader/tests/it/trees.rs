@@ -116,7 +116,10 @@ fn glibc_finds_what_we_find() {
     let is_root = Path::new(coldstart_host::process::SELF).metadata().unwrap().uid() == 0;
     let same_loader = Path::new(&loader).canonicalize().unwrap().to_str().unwrap().to_owned();
     let environment = environment(release);
-    let seeds = std::env::var("COLDSTART_TREES").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(GLIBC_TREES);
+    let seeds = std::env::var("COLDSTART_TREES")
+        .ok()
+        .and_then(|seeds| seeds.parse().ok())
+        .unwrap_or(if coldstart_testing::is_whole() { GLIBC_TREES } else { GLIBC_TREES / 3 });
     let counts = for_every_seed(seeds, |seed, counts| {
         let root = root.join(seed.to_string());
         let random = &mut Random::new(seed);
