@@ -57,10 +57,11 @@ impl OpenedObjects {
         *self.decoded.borrow_mut().entry((file, address)).or_insert_with(|| self.decode(file, address))
     }
 
+    /// Only of x86: others' instructions would be taken for those of x86 that have the same bytes.
     fn decode(&self, file: FileId, address: u64) -> Option<bool> {
         let (object, _) = self.opened.get(&file)?;
         let bytes = object.code_at(address, INSTRUCTION)?;
-        let access = data_access(&bytes, object.bitness()?);
+        let access = data_access(&bytes, object.x86_bitness()?);
         (access.reads != access.writes).then_some(access.writes)
     }
 }

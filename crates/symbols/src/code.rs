@@ -1,7 +1,8 @@
 //! An object's instructions.
 
-use coldstart_elf::{Class, Vaddr};
+use coldstart_elf::Vaddr;
 
+use super::decode::CodeKind;
 use super::file::ObjectFile;
 
 impl ObjectFile {
@@ -15,9 +16,12 @@ impl ObjectFile {
         code.ok()?
     }
 
-    /// Whether its code has 64 or 32 bits; `None` for a file that cannot be read.
-    pub fn bitness(&self) -> Option<u32> {
-        self.read(|file| if file.encoding().class == Class::Elf64 { 64 } else { 32 }).ok()
+    /// Whether its code is x86 of 64 or of 32 bits; `None` for other architectures and for a file that cannot be read.
+    pub fn x86_bitness(&self) -> Option<u32> {
+        match self.read(|file| CodeKind::of(file.encoding())).ok()?? {
+            CodeKind::X86(bits) => Some(bits),
+            CodeKind::Aarch64 => None,
+        }
     }
 
     /// The page, by its address, that its first segment begins in; `None` for a file that cannot be read.

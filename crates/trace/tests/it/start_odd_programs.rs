@@ -152,6 +152,9 @@ fn a_program_that_handles_traps_says_which_functions_are_missing() {
 /// The second start, for functions, cannot be: what the first one told is kept.
 #[test]
 fn a_program_that_removes_itself_keeps_its_first_start() {
+    if lacks_breakpoints() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let source = format!(
         "#include <unistd.h>\n{}int main(int count, char **arguments) {{ return one(count) != 2 || unlink(arguments[0]); }}\n",
@@ -205,5 +208,7 @@ fn a_program_whose_name_is_not_utf_8_is_traced() {
     assert_eq!(trace.processes[0].program, program);
     assert_eq!(trace.processes[0].arguments[1], argument);
     assert!(trace.files.iter().any(|file| file.path == program));
-    assert_eq!(callers(&trace), [ProcessId(0)]);
+    if !lacks_breakpoints() {
+        assert_eq!(callers(&trace), [ProcessId(0)]);
+    }
 }

@@ -46,7 +46,11 @@ fn seen(trace: &Trace) -> HashMap<(ProcessId, ThreadId), Vec<Told>> {
     for (event, touch) in touches(trace, program) {
         let address = match touch.zero_filled {
             true => event.page * 4096,
-            false => object.address_of(event.page * 4096).unwrap(),
+            // A segment that begins within the page, as segments may where larger pages exist, holds none of the arrays.
+            false => match object.address_of(event.page * 4096) {
+                Some(address) => address,
+                None => continue,
+            },
         };
         let Some(symbol) = object.symbol_at(address).filter(|symbol| symbol.name.starts_with("in_")) else { continue };
         if symbol.name == "in_file" {
@@ -103,7 +107,12 @@ fn touches_are_the_truth() {
         |list: &[Told]| -> (Vec<Told>, Vec<Told>) { list.iter().cloned().partition(|told| told.0 == "in_file") };
     let lists: [(&str, &IsWanted<'_>, Vec<Told>); 3] =
         [("main", &is_main, of_main), ("thread", &is_thread, told("thread")), ("child", &is_child, told("child"))];
-    for (name, is, expected) in lists {
+    for (name, is, mut expected) in lists {
+        if !TELLS_WRITES {
+            // A write to a page that was read is then no touch of its own.
+            let mut met = std::collections::HashSet::new();
+            expected.retain(|told| met.insert(told.clone()));
+        }
         let (in_file, in_arrays) = split(&expected);
         assert!(in_file.len() >= PAGES / 4 && in_arrays.len() >= PAGES / 4 * 3);
         assert_eq!(only(&arrays, is), in_arrays, "arrays of {name}");
