@@ -47,9 +47,34 @@ fn build(home: &Path, recipe: &Recipe) -> Result<Corpus> {
     if image::is_current(&image, &stamp, recipe) {
         return Ok(Corpus { image });
     }
+    let _lock = begin(home)?;
+    let mut stages = Stages::open(home, recipe)?;
+    let system = install(home, &mut stages, recipe)?;
+    stages.run(Stage::Documents, || install_documents(&system.tree, recipe))?;
+    stages.run(Stage::FirstStarts, || first_starts(&system, recipe))?;
+    // The stamp vouches for the image, so it goes first and comes back last.
+    remove_if_there(&stamp)?;
+    stages.run(Stage::Image, || image::make(&system.tree, &image, recipe))?;
+    image::write_stamp(&stamp, &image, recipe, &installed_versions(&system)?)?;
+    Ok(Corpus { image })
+}
+
+/// A Debian system of this release with these packages, in a directory: built below `home`, or found ready there.
+///
+/// # Errors
+/// As [`corpus`].
+pub(crate) fn system(home: &Path, release: &str, packages: &[&str]) -> Result<PathBuf> {
+    let recipe = Recipe::of_packages(release, packages);
+    let _lock = begin(home)?;
+    let mut stages = Stages::open(home, &recipe)?;
+    Ok(install(home, &mut stages, &recipe)?.tree)
+}
+
+/// Checks what every build needs, and keeps others away from `home` while the result lives.
+fn begin(home: &Path) -> Result<fs::File> {
     ensure!(
         rustix::process::geteuid().is_root(),
-        "building the corpus needs root for debootstrap and mount\nhint: run `cargo xtask corpus` as root, for instance \
+        "building a system needs root for debootstrap and mount\nhint: run the same command as root, for instance \
          through `sudo -E`"
     );
     for (tool, package) in [
@@ -66,20 +91,15 @@ fn build(home: &Path, recipe: &Recipe) -> Result<Corpus> {
     fs::create_dir_all(home)?;
     let lock = fs::File::create(home.join("lock"))?;
     lock.file().try_lock().with_context(|| format!("another build of {} is running", home.display()))?;
+    Ok(lock)
+}
 
-    let mut stages = Stages::open(home, recipe)?;
-    let tree = home.join("tree");
-    let archives = home.join("debs");
-    stages.run(Stage::Base, || bootstrap(&tree, &archives, recipe))?;
-    let system = Chroot { tree: tree.clone(), archives };
+/// The stages that all systems have.
+fn install(home: &Path, stages: &mut Stages, recipe: &Recipe) -> Result<Chroot> {
+    let system = Chroot { tree: home.join("tree"), archives: home.join("debs") };
+    stages.run(Stage::Base, || bootstrap(&system.tree, &system.archives, recipe))?;
     stages.run(Stage::Packages, || install_packages(&system, recipe))?;
-    stages.run(Stage::Documents, || install_documents(&tree, recipe))?;
-    stages.run(Stage::FirstStarts, || first_starts(&system, recipe))?;
-    // The stamp vouches for the image, so it goes first and comes back last.
-    remove_if_there(&stamp)?;
-    stages.run(Stage::Image, || image::make(&tree, &image, recipe))?;
-    image::write_stamp(&stamp, &image, recipe, &installed_versions(&system)?)?;
-    Ok(Corpus { image })
+    Ok(system)
 }
 
 /// A minimal system in `tree`. It grows beside and is renamed when whole; what an earlier attempt left is removed.

@@ -18,6 +18,7 @@ mod generate;
 mod package;
 mod release;
 mod suite;
+mod sweep;
 mod tools;
 mod trial;
 mod vm;
@@ -69,6 +70,9 @@ enum Chore {
     Bench(bench::BenchArguments),
     /// Run real programs with packed libraries beside their originals (needs root; minutes, and some GB)
     Trial(trial::TrialArguments),
+    /// Pack, bind, inspect and trace every program of a system with two desktops, and compare their answers (needs root; half an
+    /// hour, and 8 GB)
+    Sweep(sweep::SweepArguments),
     /// Run tests on other kernels and processors, in virtual machines (needs root; half an hour, and 10 GB)
     Vm(vm::VmArguments),
 }
@@ -100,6 +104,7 @@ fn carry_out(chore: Chore) -> anyhow::Result<()> {
         }
         Chore::Bench(arguments) => bench::bench(&arguments)?,
         Chore::Trial(arguments) => trial::trial(&arguments)?,
+        Chore::Sweep(arguments) => sweep::sweep(&arguments)?,
         Chore::Vm(arguments) => vm::vm(&arguments)?,
     }
     Ok(())

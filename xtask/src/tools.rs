@@ -158,6 +158,15 @@ pub(crate) const FOR_BENCHMARKS: &[Tool] = &[
     tool("sysctl", "procps"),
 ];
 
+/// What a sweep builds a system with, and shuts its programs in.
+pub(crate) const FOR_SWEEPS: &[Tool] = &[
+    tool("debootstrap", "debootstrap"),
+    tool("mount", "mount"),
+    tool("setpriv", "util-linux"),
+    tool("unshare", "util-linux"),
+    tool("mkfs.ext4", "e2fsprogs"),
+];
+
 /// Installs the packages of tools that are missing, as root on Debian and its kin; elsewhere names them.
 pub(crate) fn install_missing(tools: &[Tool]) -> Result<()> {
     let missing = missing(tools);

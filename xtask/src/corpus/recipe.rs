@@ -70,6 +70,12 @@ impl Recipe {
         }
     }
 
+    /// A system with these packages, of which no image is made.
+    pub(super) fn of_packages(release: &str, packages: &[&str]) -> Self {
+        let packages = packages.iter().map(|&package| package.to_owned()).collect();
+        Self { release: release.into(), packages, documents: Vec::new(), starts: Vec::new(), image_bytes: 0 }
+    }
+
     /// LibreOffice and Firefox, with what they are given.
     fn office() -> Self {
         Self {
