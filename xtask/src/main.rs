@@ -14,6 +14,7 @@ mod compare;
 mod corpus;
 mod demo;
 mod deny;
+mod fuzz;
 mod generate;
 mod package;
 mod release;
@@ -73,6 +74,8 @@ enum Chore {
     /// Pack, bind, inspect and trace every program of a system with two desktops, and compare their answers (needs root; half an
     /// hour, and 8 GB)
     Sweep(sweep::SweepArguments),
+    /// Fuzz the parsers, and keep what was found small (needs cargo-fuzz and a nightly compiler)
+    Fuzz(fuzz::FuzzArguments),
     /// Run tests on other kernels and processors, in virtual machines (needs root; half an hour, and 10 GB)
     Vm(vm::VmArguments),
 }
@@ -105,6 +108,7 @@ fn carry_out(chore: Chore) -> anyhow::Result<()> {
         Chore::Bench(arguments) => bench::bench(&arguments)?,
         Chore::Trial(arguments) => trial::trial(&arguments)?,
         Chore::Sweep(arguments) => sweep::sweep(&arguments)?,
+        Chore::Fuzz(arguments) => fuzz::fuzz(&arguments)?,
         Chore::Vm(arguments) => vm::vm(&arguments)?,
     }
     Ok(())
