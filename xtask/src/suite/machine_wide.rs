@@ -16,6 +16,7 @@ const MODULES: &[(&str, &str)] = &[
     ("cli", "killed"),
     ("cli", "measure"),
     ("cli", "measure_history"),
+    ("cli", "order"),
     ("cli", "outputs"),
     ("cli", "pagecache"),
     ("cli", "pagecache_saved"),
@@ -24,6 +25,10 @@ const MODULES: &[(&str, &str)] = &[
     ("cli", "prefetch_process"),
     ("cli", "report_page"),
     ("cli", "speedup"),
+    ("cli", "speedup_advice"),
+    ("cli", "speedup_hard"),
+    ("cli", "speedup_index"),
+    ("cli", "speedup_install"),
     ("cli", "trace_record"),
     ("rewrite", "replace_killed"),
 ];
