@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use fs_err as fs;
+use serde_json::{Value, json};
+use walkdir::WalkDir;
 
-use crate::cargo::cargo;
+use crate::cargo::{cargo, metadata};
 use crate::suite::{self, TestArguments, orphans};
 use crate::tools::{for_tests, install_missing, run};
 
@@ -26,8 +29,44 @@ pub(crate) fn test(arguments: &TestArguments) -> Result<()> {
     if !arguments.is_whole() {
         return Ok(());
     }
-    run(cargo().args(["test", "--workspace", "--doc", "--quiet"]))?;
+    let libraries = libraries_with_examples()?;
+    run(cargo().args(["test", "--doc", "--quiet"]).args(libraries.iter().flat_map(|library| ["--package", library])))?;
     crate::web::test()
+}
+
+/// Libraries whose documentation has blocks of code. Starting rustdoc for the others takes minutes in all.
+fn libraries_with_examples() -> Result<Vec<String>> {
+    let metadata = metadata(&["--no-deps"])?;
+    let mut libraries = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let is_library = |target: &Value| target["kind"] == json!(["lib"]);
+        if !package["targets"].as_array().is_some_and(|targets| targets.iter().any(is_library)) {
+            continue;
+        }
+        let (Some(name), Some(manifest)) = (package["name"].as_str(), package["manifest_path"].as_str()) else {
+            bail!("cargo metadata names a package without a manifest");
+        };
+        if has_examples(&Path::new(manifest).with_file_name("src"))? {
+            libraries.push(name.to_owned());
+        }
+    }
+    Ok(libraries)
+}
+
+fn has_examples(sources: &Path) -> Result<bool> {
+    for entry in WalkDir::new(sources) {
+        let entry = entry?;
+        let is_fence = |line: &str| {
+            let comment = line.trim_start().strip_prefix("//").and_then(|rest| rest.strip_prefix(['/', '!']));
+            comment.is_some_and(|comment| comment.trim_start().starts_with("```"))
+        };
+        if entry.path().extension().is_some_and(|end| end == "rs")
+            && fs::read_to_string(entry.path())?.lines().any(is_fence)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What the server runs: style, lints, built files, dependencies, then the tests by the command that the README names.
