@@ -8,15 +8,12 @@ use std::path::Path;
 
 use coldstart_profile::FileIdentity;
 use coldstart_profile::trace::{FileId, TracedFile, TracedObject};
-use coldstart_symbols::{ObjectFile, TouchedPages, data_access, describe};
+use coldstart_symbols::{ObjectFile, TouchedPages, describe};
 use coldstart_sys::private_mounts::{PrivateMounts, outside};
 use rayon::prelude::*;
 
 use super::files::{FileSeen, kernel_number};
 use super::joined::{FileUse, Joined};
-
-/// Bytes that an instruction has at most (x86).
-const INSTRUCTION: u64 = 15;
 
 /// Files that were mapped like objects and are unchanged.
 pub struct OpenedObjects {
@@ -57,11 +54,9 @@ impl OpenedObjects {
         *self.decoded.borrow_mut().entry((file, address)).or_insert_with(|| self.decode(file, address))
     }
 
-    /// Only of x86: others' instructions would be taken for those of x86 that have the same bytes.
     fn decode(&self, file: FileId, address: u64) -> Option<bool> {
         let (object, _) = self.opened.get(&file)?;
-        let bytes = object.code_at(address, INSTRUCTION)?;
-        let access = data_access(&bytes, object.x86_bitness()?);
+        let access = object.access_at(address)?;
         (access.reads != access.writes).then_some(access.writes)
     }
 }

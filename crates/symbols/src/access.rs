@@ -2,7 +2,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory, OpAccess, Register};
 
-/// The memory accesses of an x86 instruction, except for its own bytes and the stack: `push (%rdi)` reads one page
+/// The memory accesses of an instruction, except for its own bytes and the stack: `push (%rdi)` reads one page
 /// and writes another, and the stack is never a file's page.
 ///
 /// An operand that is read and written at once (`add %eax, (%rdi)`) counts as written: the processor asks for the
@@ -17,7 +17,7 @@ pub struct Access {
 }
 
 /// The accesses of the instruction at the start of `bytes`; `bitness` is 64, 32 or 16. None for invalid instructions.
-pub fn data_access(bytes: &[u8], bitness: u32) -> Access {
+pub(crate) fn data_access(bytes: &[u8], bitness: u32) -> Access {
     let mut access = Access::default();
     // The decoder does not know other widths.
     if !matches!(bitness, 16 | 32 | 64) {

@@ -6,6 +6,7 @@
 //! symbols only improve the names.
 
 mod access;
+mod access_aarch64;
 mod code;
 mod coverage;
 mod debug_names;
@@ -25,7 +26,7 @@ mod relocation_targets;
 mod sections;
 mod touched;
 
-pub use access::{Access, data_access};
+pub use access::Access;
 pub use coverage::Coverage;
 pub use describe::describe;
 pub use error::ObjectError;

@@ -102,7 +102,7 @@ fn debug_registers(facts: &Facts) -> Check {
         "aarch64" => {
             return check(Status::No, "`trace` does not use them on aarch64".to_owned())
                 .needed("x86-64")
-                .cost("`trace` records files, pages and disk I/O, but no loader phases, initialisers or first calls, and not which touches write.")
+                .cost("`trace` records files, pages and disk I/O, but no loader phases, initialisers or first calls.")
                 .leaves(Status::Partly, &[Ability::TraceRecord], "no loader phases (aarch64)");
         }
         other => {

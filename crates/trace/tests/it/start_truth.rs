@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use coldstart_profile::trace::{PagesSeen, ProcessId, ThreadId, Touch, Trace};
+use coldstart_profile::trace::{PagesSeen, ProcessId, ThreadId, Trace};
 
 use crate::start_support::{SEEN, build, file_named, touches, trace};
 
@@ -17,14 +17,6 @@ const SOURCE: &str = include_str!("start_truth/arrays.c");
 /// A touch in words: array, page in it, whether it was written to.
 type Told = (String, u64, bool);
 
-/// Whether the processor's faults say which touches write, which they must then.
-const TELLS_WRITES: bool = cfg!(target_arch = "x86_64");
-
-fn is_write(touch: Touch) -> bool {
-    assert_eq!(touch.write.is_some(), TELLS_WRITES, "{touch:?}");
-    touch.write == Some(true)
-}
-
 /// Whether touches of a thread are meant.
 type IsWanted<'a> = dyn Fn(&(ProcessId, ThreadId)) -> bool + 'a;
 
@@ -33,7 +25,7 @@ fn truth(text: &str) -> Vec<Told> {
     text.lines()
         .map(|line| {
             let words: Vec<&str> = line.split(' ').collect();
-            (words[0].to_owned(), words[1].parse().unwrap(), TELLS_WRITES && words[2] == "1")
+            (words[0].to_owned(), words[1].parse().unwrap(), words[2] == "1")
         })
         .collect()
 }
@@ -62,7 +54,7 @@ fn seen(trace: &Trace) -> HashMap<(ProcessId, ThreadId), Vec<Told>> {
         assert!(!touch.execute && !touch.by_kernel, "{event:?}");
         let page = (address - symbol.address) / 4096;
         let who = (trace.process_of(event).unwrap(), event.thread);
-        seen.entry(who).or_default().push((symbol.name.clone(), page, is_write(touch)));
+        seen.entry(who).or_default().push((symbol.name.clone(), page, touch.write.unwrap()));
     }
     seen
 }
@@ -71,7 +63,7 @@ fn seen_of_file(trace: &Trace, name: &str) -> HashMap<(ProcessId, ThreadId), Vec
     let mut seen: HashMap<(ProcessId, ThreadId), Vec<Told>> = HashMap::new();
     for (event, touch) in touches(trace, file_named(trace, name)) {
         let who = (trace.process_of(event).unwrap(), event.thread);
-        seen.entry(who).or_default().push(("in_file".to_owned(), event.page, is_write(touch)));
+        seen.entry(who).or_default().push(("in_file".to_owned(), event.page, touch.write.unwrap()));
     }
     seen
 }
@@ -107,12 +99,7 @@ fn touches_are_the_truth() {
         |list: &[Told]| -> (Vec<Told>, Vec<Told>) { list.iter().cloned().partition(|told| told.0 == "in_file") };
     let lists: [(&str, &IsWanted<'_>, Vec<Told>); 3] =
         [("main", &is_main, of_main), ("thread", &is_thread, told("thread")), ("child", &is_child, told("child"))];
-    for (name, is, mut expected) in lists {
-        if !TELLS_WRITES {
-            // A write to a page that was read is then no touch of its own.
-            let mut met = std::collections::HashSet::new();
-            expected.retain(|told| met.insert(told.clone()));
-        }
+    for (name, is, expected) in lists {
         let (in_file, in_arrays) = split(&expected);
         assert!(in_file.len() >= PAGES / 4 && in_arrays.len() >= PAGES / 4 * 3);
         assert_eq!(only(&arrays, is), in_arrays, "arrays of {name}");

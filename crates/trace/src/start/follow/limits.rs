@@ -20,9 +20,6 @@ fn in_words(
             "Pages that the kernel touched on the program's behalf are not seen without more privileges".to_owned(),
         );
     }
-    if touches && abilities.source.is_some() && !abilities.access_kinds {
-        limits.push("Which touches of pages write is not known".to_owned());
-    }
     if throttled > 0 {
         limits.push(format!(
             "The kernel throttled page faults {throttled} times, because they exceeded `kernel.perf_event_max_sample_rate`"
@@ -57,15 +54,8 @@ mod tests {
 
     #[test]
     fn each_gap_is_told() {
-        let less = FaultAbilities { kernel_faults: false, access_kinds: false, ..ALL };
-        let told = in_words(less, true, [3, 2], &[4, 5]);
-        let parts = [
-            "on the program's behalf",
-            "write is not known",
-            "3 times",
-            "records of the kernel: 2",
-            "not recorded: 4, 5",
-        ];
+        let told = in_words(FaultAbilities { kernel_faults: false, ..ALL }, true, [3, 2], &[4, 5]);
+        let parts = ["on the program's behalf", "3 times", "records of the kernel: 2", "not recorded: 4, 5"];
         assert_eq!(told.len(), parts.len());
         assert!(told.iter().zip(parts).all(|(told, part)| told.contains(part)), "{told:?}");
     }
