@@ -16,8 +16,17 @@ const BLOCK: u64 = 512;
 const NUMBERS: [Range<usize>; 7] = [100..108, 108..116, 116..124, 124..136, 136..148, 329..337, 337..345];
 /// The longest record of pax or of GNU's that is kept, in bytes: some attributes of 64 KiB.
 const LONGEST_RECORD: u64 = 1 << 20;
+/// What a global header may say of all entries behind it. Anything else that counts belongs to one entry: names, links, sizes,
+/// attributes. A small layer could otherwise give a long one to each of very many entries.
+const OF_ALL_ENTRIES: [&[u8]; 3] = [b"uid", b"gid", b"mtime"];
+/// Bytes of the longest number or time in it.
+const LONGEST_NUMBER: usize = 64;
+/// Headers with records in front of one entry: there are three kinds, and each should be there once.
+const MOST_HEADERS: usize = 32;
 /// Go's archive/tar and others write extended attributes as such records.
 const XATTR: &[u8] = b"SCHILY.xattr.";
+/// GNU tar's records for files with holes.
+const SPARSE: &[u8] = b"GNU.sparse.";
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,10 +76,9 @@ impl<'file> Entries<'file> {
     /// The next entry; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<TarEntry>, OciProblem> {
         let mut records = self.defaults.clone();
-        let mut is_continued = false;
-        loop {
+        for number in 0..MOST_HEADERS {
             let offset = self.position;
-            let Some(header) = self.header(is_continued)? else { return Ok(None) };
+            let Some(header) = self.header(number > 0)? else { return Ok(None) };
             let size = header.entry_size().map_err(|error| damaged(offset, error))?;
             let kind = header.as_bytes().get(156).copied().unwrap_or(0);
             match kind {
@@ -78,6 +86,15 @@ impl<'file> Entries<'file> {
                 b'g' => {
                     let record = self.record(size, offset)?;
                     pax_records(&record, offset, &mut self.defaults)?;
+                    let is_wrong = |(key, value): &(&Vec<u8>, &Vec<u8>)| {
+                        let is_for_all = OF_ALL_ENTRIES.contains(&key.as_slice());
+                        if is_for_all { value.len() > LONGEST_NUMBER } else { is_of_one_entry(key) }
+                    };
+                    if let Some((key, _)) = self.defaults.iter().find(is_wrong) {
+                        let key: String = String::from_utf8_lossy(key).chars().take(100).collect();
+                        return Err(damaged(offset, format!("a global header has the record `{key}`")));
+                    }
+                    self.defaults.retain(|key, _| OF_ALL_ENTRIES.contains(&key.as_slice()));
                     pax_records(&record, offset, &mut records)?;
                 }
                 b'L' | b'K' => {
@@ -87,8 +104,8 @@ impl<'file> Entries<'file> {
                 }
                 _ => return self.entry(offset, &header, size, kind, records).map(Some),
             }
-            is_continued = true;
         }
+        Err(damaged(self.position, format!("more than {MOST_HEADERS} headers for one entry")))
     }
 
     /// The next header, checked; `None` at the end: two blocks of zeros, or the end of the file.
@@ -157,7 +174,7 @@ impl<'file> Entries<'file> {
             offset,
             problem,
         };
-        if kind == b'S' || records.keys().any(|key| key.starts_with(b"GNU.sparse.")) {
+        if kind == b'S' || records.keys().any(|key| key.starts_with(SPARSE)) {
             return Err(wrong("is a sparse file, which layers should not have".to_owned()));
         }
         let number = |key: &str, of_header: std::io::Result<u64>| match records.get(key.as_bytes()) {
@@ -234,6 +251,11 @@ fn pax_records(mut bytes: &[u8], offset: u64, to: &mut Records) -> Result<(), Oc
     Ok(())
 }
 
+/// Whether a record of pax decides something about one entry that no other entry has.
+fn is_of_one_entry(key: &[u8]) -> bool {
+    matches!(key, b"path" | b"linkpath" | b"size") || key.starts_with(XATTR) || key.starts_with(SPARSE)
+}
+
 type KeyAndValue<'bytes> = (&'bytes [u8], &'bytes [u8]);
 
 fn pax_record(bytes: &[u8]) -> Option<(KeyAndValue<'_>, &[u8])> {
@@ -280,6 +302,52 @@ mod tests {
         for wrong in [&b"6 a=b"[..], b"99 a=b\n", b"a=b\n", b"5 ab\n", b"0 a=b\n", b"18446744073709551615 a=b\n"] {
             assert!(pax_records(wrong, 0, &mut Records::new()).is_err(), "{wrong:?}");
         }
+    }
+
+    /// A header with its content, padded.
+    fn part(kind: u8, content: &[u8]) -> Vec<u8> {
+        let mut header = Header::new_ustar();
+        header.set_path("a").unwrap();
+        header.set_size(content.len() as u64);
+        header.set_entry_type(tar::EntryType::new(kind));
+        header.set_cksum();
+        let mut part = [header.as_bytes(), content].concat();
+        part.resize(part.len().next_multiple_of(BLOCK as usize), 0);
+        part
+    }
+
+    fn read(tar: &[Vec<u8>]) -> Result<Vec<TarEntry>, OciProblem> {
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, &tar.concat()).unwrap();
+        let mut entries = Entries::new(&file).unwrap();
+        std::iter::from_fn(|| entries.next().transpose()).collect()
+    }
+
+    #[test]
+    fn global_headers_hold_what_all_entries_may_share() {
+        let tar =
+            [part(b'g', b"10 uid=70\n13 comment=x\n"), part(b'0', b"x"), part(b'g', b"7 uid=\n"), part(b'0', b"x")];
+        let users: Vec<u32> = read(&tar).unwrap().iter().map(|entry| entry.user).collect();
+        assert_eq!(users, [70, 0]);
+        // Else each of many entries could have the same long attribute or link.
+        for record in [&b"24 SCHILY.xattr.user=xx\n"[..], b"14 linkpath=b\n", b"10 path=b\n", b"9 size=4\n"] {
+            let text = read(&[part(b'g', record), part(b'0', b"x")]).unwrap_err().to_string();
+            assert!(text.contains("a global header has the record `"), "{text}");
+        }
+        let long = format!("75 uid={:067}\n", 1);
+        assert!(read(&[part(b'g', long.as_bytes()), part(b'0', b"x")]).is_err());
+    }
+
+    #[test]
+    fn headers_of_one_entry_are_few() {
+        let with = |count: usize| {
+            let mut tar: Vec<Vec<u8>> =
+                (0..count).map(|number| part(b'x', format!("8 k{number:02}=v\n").as_bytes())).collect();
+            tar.push(part(b'0', b"x"));
+            read(&tar)
+        };
+        assert_eq!(with(MOST_HEADERS - 1).unwrap().len(), 1);
+        assert!(with(MOST_HEADERS).unwrap_err().to_string().contains("headers for one entry"));
     }
 
     #[test]
