@@ -57,28 +57,25 @@ pub struct FunctionTable {
 impl FunctionTable {
     /// From symbols that are ascending by address.
     pub fn new<'a>(symbols: impl IntoIterator<Item = &'a LinkerSymbol>) -> Self {
-        let mut functions: Vec<Function> = Vec::new();
+        let symbols: Vec<&LinkerSymbol> = symbols.into_iter().collect();
         let mut counts: HashMap<&[u8], u32> = HashMap::new();
-        for symbol in symbols {
+        for symbol in &symbols {
             let count = counts.entry(&symbol.name).or_default();
             *count = count.saturating_add(1);
-            match functions.last_mut().filter(|last| last.address == symbol.address) {
-                Some(last) => {
-                    last.size = last.size.max(symbol.size);
-                    // Global names first: they are unique.
-                    let at = if symbol.is_local { last.names.len() } else { 0 };
-                    last.names.insert(at, symbol.name.clone());
-                    last.is_local &= symbol.is_local;
-                }
-                None => functions.push(Function {
-                    address: symbol.address,
-                    size: symbol.size,
-                    is_size_known: true,
-                    names: vec![symbol.name.clone()],
-                    is_local: symbol.is_local,
-                }),
-            }
         }
+        let of_one_address = |symbols: &[&LinkerSymbol]| {
+            let (locals, globals): (Vec<&LinkerSymbol>, Vec<_>) = symbols.iter().partition(|symbol| symbol.is_local);
+            Some(Function {
+                address: symbols.first()?.address,
+                size: symbols.iter().map(|symbol| symbol.size).max()?,
+                is_size_known: true,
+                is_local: globals.is_empty(),
+                // Global names first: they are unique.
+                names: globals.iter().rev().chain(&locals).map(|symbol| symbol.name.clone()).collect(),
+            })
+        };
+        let mut functions: Vec<Function> =
+            symbols.chunk_by(|one, next| one.address == next.address).filter_map(of_one_address).collect();
         let repeated = counts.into_iter().filter(|(_, count)| *count > 1);
         let repeated = repeated.map(|(name, count)| (name.to_vec(), count)).collect();
         // Some assemblers give no size: up to the next function, but no further than anyone would write by hand.
