@@ -75,7 +75,9 @@ fn the_demonstration_works_in_the_target_directory_of_cargo() {
         .output()
         .unwrap();
     let (shown, said) = (text(&output.stdout), text(&output.stderr));
-    assert!(shown.contains("cold starts, medians of 5 runs: sh -c 'exit 0'"), "{shown}{said}");
+    // A busy machine has time for fewer runs on the network disk, which stands between the two.
+    assert!(shown.contains("cold starts, medians of 5 runs"), "{shown}{said}");
+    assert!(shown.contains(": sh -c 'exit 0'\n"), "{shown}{said}");
     assert!(shown.contains("sh starts 4.0 times as fast from this machine's disk"), "{shown}{said}");
     assert!(target.join("demonstration/a.txt").is_file());
     // Root without /dev/fuse or a loop device is told so, as all others are.
