@@ -16,6 +16,8 @@ pub(super) struct Answer {
 
 /// SIGKILL, by which a program ends that has not answered in time.
 const KILLED: i32 = 128 + 9;
+/// chroot(1) and the shell end so for a program that is there and cannot be started.
+const CANNOT_START: i32 = 126;
 
 impl Answer {
     pub(super) fn is_killed(&self) -> bool {
@@ -50,6 +52,12 @@ impl Plain {
     /// Whether it ended by itself, each time.
     pub(super) fn ends(&self) -> bool {
         !self.0.iter().any(Answer::is_killed)
+    }
+
+    /// Whether the kernel let it start. It refuses for instance files with capabilities that this machine gives to nobody, and
+    /// chroot(1) ends with 126 then.
+    pub(super) fn starts(&self) -> bool {
+        !self.0.iter().any(|answer| answer.code == CANNOT_START)
     }
 
     /// Whether its answers are the same, in words and status.
@@ -193,7 +201,7 @@ mod tests {
     #[test]
     fn without_an_answer_in_time_it_is_asked_once() {
         let plain = Plain::ask(|| Ok(answer(KILLED, ""))).unwrap();
-        assert!(!plain.ends() && plain.0.len() == 1);
+        assert!(!plain.ends() && plain.starts() && plain.0.len() == 1);
         assert_eq!(plain.difference(&answer(KILLED, "later"), true), None);
     }
 }

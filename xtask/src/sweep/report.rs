@@ -44,6 +44,7 @@ pub(super) struct Report(Vec<Row>);
 impl Report {
     pub(super) fn add(&mut self, row: Row) {
         eprintln!("sweep: {}: {} of {} the same", row.subject, row.same, row.count);
+        row.besides.iter().for_each(|(what, count)| eprintln!("  {count} {what}"));
         row.different.iter().for_each(|different| eprintln!("  {different}"));
         self.0.push(row);
     }

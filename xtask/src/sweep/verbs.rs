@@ -133,6 +133,10 @@ pub(super) fn trace(jail: &Jail<'_>, asked: &mut [Asked]) -> Result<Row> {
             row.beside("not traced: still running after the limit");
             continue;
         }
+        if !asked.plain.starts() {
+            row.beside(format!("not traced: cannot be started here: {}", asked.program.display()));
+            continue;
+        }
         let mut words: Vec<OsString> = ["/bin/sh", "-c", TRACE, "sh"].map(OsString::from).into();
         words.push(asked.program.clone().into());
         let answer = jail.ask_traced(&words)?;
