@@ -21,6 +21,8 @@ const END: u8 = 0;
 const OFFSET: usize = 5;
 const COMPRESSED: usize = 6;
 const UNCOMPRESSED: usize = 7;
+/// Each kind of attribute is there once at most.
+const MOST_ATTRIBUTES: usize = 8;
 
 /// Why an image cannot be read.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -86,11 +88,14 @@ pub fn resources(bytes: &[u8]) -> Result<Vec<Resource>, JimageError> {
     let locations = bytes.get(locations_at..strings_at).ok_or(JimageError::NotJimage)?;
     let strings = bytes.get(strings_at..data_at).ok_or(JimageError::NotJimage)?;
     let mut resources = Vec::new();
+    // Resources may share strings. If all of them had the same long ones, a small file could ask for much memory.
+    let mut allowed = bytes.len().saturating_mul(4);
     for slot in 0..table {
         let damaged = JimageError::Damaged { number: slot };
         let at = length(offsets_at.saturating_add(slot.saturating_mul(4)) / 4)?;
         let attributes = locations.get(at..).and_then(attributes).ok_or(damaged)?;
         let resource = resource(&attributes, strings, data_at, bytes.len()).ok_or(damaged)?;
+        allowed = allowed.checked_sub(resource.path.len()).ok_or(damaged)?;
         // What leads from packages to modules has no data of its own kind: it is read as any other.
         if !resource.path.is_empty() && !resource.range.is_empty() {
             resources.push(resource);
@@ -101,9 +106,9 @@ pub fn resources(bytes: &[u8]) -> Result<Vec<Resource>, JimageError> {
 }
 
 /// The attributes of a resource: each one a byte with its kind and length, and a number.
-fn attributes(mut bytes: &[u8]) -> Option<[u64; 8]> {
-    let mut attributes = [0u64; 8];
-    loop {
+fn attributes(mut bytes: &[u8]) -> Option<[u64; MOST_ATTRIBUTES]> {
+    let mut attributes = [0u64; MOST_ATTRIBUTES];
+    for _ in 0..=MOST_ATTRIBUTES {
         let (first, rest) = bytes.split_first()?;
         let (kind, length) = (first >> 3, usize::from(first & 7).saturating_add(1));
         if kind == END {
@@ -113,9 +118,10 @@ fn attributes(mut bytes: &[u8]) -> Option<[u64; 8]> {
         *attributes.get_mut(usize::from(kind))? = value;
         bytes = rest.get(length..)?;
     }
+    None
 }
 
-fn resource(attributes: &[u64; 8], strings: &[u8], data_at: usize, end: usize) -> Option<Resource> {
+fn resource(attributes: &[u64; MOST_ATTRIBUTES], strings: &[u8], data_at: usize, end: usize) -> Option<Resource> {
     let text = |kind: usize| {
         let text = strings.get(usize::try_from(*attributes.get(kind)?).ok()?..)?;
         text.split(|byte| *byte == 0).next()
@@ -196,6 +202,25 @@ mod tests {
         assert_eq!(resources(&later), Err(JimageError::Version(2)));
         let cut = image(u32::to_le_bytes);
         assert_eq!(resources(&cut[..cut.len() - 1]), Err(JimageError::Damaged { number: 0 }));
+    }
+
+    #[test]
+    fn what_resources_share_makes_no_small_file_take_much_memory_or_time() {
+        const COUNT: u32 = 4000;
+        let with = |locations: &[u8], strings: &[u8]| {
+            let fields = [MAGIC, 1 << 16, 0, COUNT, COUNT, locations.len() as u32, strings.len() as u32];
+            let mut bytes: Vec<u8> = fields.into_iter().flat_map(u32::to_le_bytes).collect();
+            // Both tables: each resource has the attributes at the front.
+            bytes.extend(vec![0; COUNT as usize * 8]);
+            bytes.extend([locations, strings, &[0; 8]].concat());
+            bytes
+        };
+        // All four parts of all names are the same 64 kB.
+        let shared = with(&[7 << 3, 1, 0], &vec![b'x'; 1 << 16]);
+        assert_eq!(resources(&shared), Err(JimageError::Damaged { number: 1 }));
+        // All have the same attributes without an end.
+        let endless = with(&[1 << 3, 0].repeat(1 << 20), b"\0");
+        assert_eq!(resources(&endless), Err(JimageError::Damaged { number: 0 }));
     }
 
     proptest! {
