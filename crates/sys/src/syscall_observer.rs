@@ -11,7 +11,7 @@
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::{self, MaybeUninit};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -152,10 +152,33 @@ pub fn observe(command: &mut Command) -> io::Result<PendingObserver> {
     let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
     let program = filter_program();
     let no_new_privileges = needs_no_new_privileges();
-    let hook = move || install_and_send(&program, no_new_privileges, theirs.as_fd());
+    let (number, identity) = (ours.as_raw_fd(), identity(ours.as_fd())?);
+    let hook = move || {
+        close_copy(number, identity);
+        install_and_send(&program, no_new_privileges, theirs.as_fd())
+    };
     // SAFETY: the hook runs between fork and exec and only makes system calls; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(hook) };
     Ok(PendingObserver { socket: ours })
+}
+
+/// Device and inode of an open file.
+fn identity(file: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
+    let found = rustix::fs::fstat(file)?;
+    Ok((found.st_dev, found.st_ino))
+}
+
+/// Closes the child's copy of the observer's end. With it the child would keep the listener alive that it sends there: if the observer
+/// dies before it has received that, nobody answers the child's `execve`, and it would wait for ever.
+///
+/// Runs in the child between fork and exec: only system calls.
+fn close_copy(number: RawFd, wanted: (u64, u64)) {
+    // SAFETY: the descriptor is only looked at, and closed only if it still is the socket that nothing in the child uses.
+    let copy = unsafe { BorrowedFd::borrow_raw(number) };
+    if identity(copy).is_ok_and(|found| found == wanted) {
+        // SAFETY: as above.
+        unsafe { libc::close(number) };
+    }
 }
 
 /// Whether installing a filter makes setuid programs lose their privileges: true without `CAP_SYS_ADMIN`.
@@ -408,13 +431,29 @@ fn install_and_send(program: &[libc::sock_filter], no_new_privileges: bool, sock
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = rustix::net::SendAncillaryBuffer::new(&mut space);
     control.push(rustix::net::SendAncillaryMessage::ScmRights(&descriptors));
-    rustix::net::sendmsg(socket, &[IoSlice::new(&[0])], &mut control, rustix::net::SendFlags::empty())?;
+    rustix::net::sendmsg(socket, &[IoSlice::new(&[0])], &mut control, rustix::net::SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_child_ends_whose_observer_has_died_before_it_received_the_listener() {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "exit 3"]);
+        let pending = observe(&mut command).unwrap();
+        let (send, receive) = std::sync::mpsc::channel();
+        std::thread::spawn(move || send.send(command.status()));
+        // The message is there, and with it the listener, but nobody takes it.
+        let mut socket = [rustix::event::PollFd::new(&pending.socket, rustix::event::PollFlags::IN)];
+        let patience = rustix::event::Timespec { tv_sec: 60, tv_nsec: 0 };
+        assert_eq!(rustix::event::poll(&mut socket, Some(&patience)).unwrap(), 1);
+        drop(pending);
+        let ended = receive.recv_timeout(std::time::Duration::from_secs(60)).expect("the child hangs");
+        assert!(ended.is_err(), "its `execve` fails: {ended:?}");
+    }
 
     #[test]
     fn sees_names_of_a_child_and_its_children() {
