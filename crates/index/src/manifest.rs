@@ -133,11 +133,17 @@ impl Manifest {
     /// # Errors
     /// [`ManifestError`].
     pub fn read(index: &Path) -> Result<Self, ManifestError> {
-        match read_regular(&index.join(CURRENT).join(MANIFEST), LARGEST) {
-            Ok(bytes) => Self::decode(&bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && index.is_dir() => Err(ManifestError::NotAnIndex),
-            Err(error) => Err(error.into()),
+        match Self::of(&index.join(CURRENT)) {
+            Err(ManifestError::Io(error)) if error.kind() == io::ErrorKind::NotFound && index.is_dir() => {
+                Err(ManifestError::NotAnIndex)
+            }
+            read => read,
         }
+    }
+
+    /// Of the content of an index.
+    pub(crate) fn of(content: &Path) -> Result<Self, ManifestError> {
+        Self::decode(&read_regular(&content.join(MANIFEST), LARGEST)?)
     }
 }
 

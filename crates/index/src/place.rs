@@ -11,9 +11,10 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use coldstart_host::descriptor;
 use coldstart_output::flush_directory;
 use coldstart_profile::printable;
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, open, renameat_with};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use thiserror::Error;
@@ -111,7 +112,7 @@ impl IndexPlace {
         fs::DirBuilder::new().mode(0o755).create(&staged).map_err(failed("make", &staged))?;
         let making = File::create_new(staged.join(MAKING)).map_err(failed("write below", &staged));
         if making.is_err() {
-            let _ = fs::remove_dir_all(&staged);
+            remove_content(&staged);
         }
         let making = making?;
         // Some network file systems have no locks; a leftover then stays.
@@ -173,7 +174,7 @@ impl IndexPlace {
 
 impl Drop for IndexPlace {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.staged);
+        remove_content(&self.staged);
         if self.is_new {
             let _ = fs::remove_dir(&self.target);
         }
@@ -197,7 +198,7 @@ fn is_ours(target: &Path) -> io::Result<bool> {
         let name = entry?.file_name();
         let staged = target.join(&name);
         let is_staged = name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
-            && (staged.join(MAKING).exists() || maker(&name).is_some() && is_empty(&staged));
+            && (staged.join(MAKING).exists() || maker(&name).is_some() && (is_empty(&staged) || is_content(&staged)));
         // Also one that is damaged, or of another release.
         let is_other = || matches!(Manifest::read(target), Err(ManifestError::NotAnIndex | ManifestError::Io(_)));
         let is_current = || name == CURRENT && !is_other();
@@ -221,14 +222,18 @@ fn remove_leftovers(target: &Path) {
             continue;
         }
         let Ok(making) = File::open(entry.path().join(MAKING)) else {
-            // Killed before it had made that file: nothing is in it.
+            // Killed before it had made that file, or after it had removed it: nothing is in it, or whole content, the new or
+            // the earlier one.
             if maker_is_gone(&entry.file_name()) {
-                let _ = fs::remove_dir(entry.path());
+                match is_content(&entry.path()) {
+                    true => remove_content(&entry.path()),
+                    false => drop(fs::remove_dir(entry.path())),
+                }
             }
             continue;
         };
         if flock(&making, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            let _ = fs::remove_dir_all(entry.path());
+            remove_content(&entry.path());
         }
     }
 }
@@ -240,6 +245,33 @@ fn maker(name: &OsStr) -> Option<Pid> {
 
 fn maker_is_gone(name: &OsStr) -> bool {
     maker(name).is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH))
+}
+
+/// Whether a directory has the content of an index.
+fn is_content(directory: &Path) -> bool {
+    !matches!(Manifest::of(directory), Err(ManifestError::NotAnIndex | ManifestError::Io(_)))
+}
+
+/// Removes content. The files by which it is known as ours come last: whoever is killed here leaves what the next one removes.
+fn remove_content(directory: &Path) {
+    // By descriptor: another user's link that takes the name's place meanwhile is not followed.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    if let Ok(open) = open(directory, flags, Mode::empty()) {
+        let inside = descriptor::path(&open);
+        let is_known_by = |name: &OsStr| name == MANIFEST || name == MAKING;
+        for entry in fs::read_dir(&inside).into_iter().flatten().flatten() {
+            match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                _ if is_known_by(&entry.file_name()) => {}
+                true => drop(fs::remove_dir_all(entry.path())),
+                false => drop(fs::remove_file(entry.path())),
+            }
+        }
+        for name in [MANIFEST, MAKING] {
+            let _ = fs::remove_file(inside.join(name));
+        }
+    }
+    // What is left of it without `/proc`; a link itself.
+    let _ = fs::remove_dir_all(directory);
 }
 
 fn is_empty(directory: &Path) -> bool {
@@ -329,6 +361,12 @@ mod tests {
         let second = IndexPlace::begin(&target).unwrap();
         assert!(other.directory().exists() && other.directory() != second.directory(), "one in use stays");
         drop((other, second));
+        assert_eq!(names(&target), Vec::<String>::new());
+        // Killed before the new content was named, or while the earlier one was removed: it has no lock any more.
+        let whole = target.join(".making-5000000.1");
+        fs::create_dir_all(whole.join("python")).unwrap();
+        fs::write(whole.join(MANIFEST), empty().encode().unwrap()).unwrap();
+        drop(IndexPlace::begin(&target).unwrap());
         assert_eq!(names(&target), Vec::<String>::new());
         // A user's directory with such a name.
         fs::create_dir(target.join(".making-backup")).unwrap();
