@@ -33,10 +33,12 @@ pub(super) fn place(
 }
 
 /// Puts the library in place. `may_replace` permits replacing one made by `bind`, unless it could belong to another program.
-pub(super) fn write_library(library: &AuditLibrary, place: &OutputTarget, may_replace: bool) -> Result<(), AppError> {
+/// Returns whether nothing was there before.
+pub(super) fn write_library(library: &AuditLibrary, place: &OutputTarget, may_replace: bool) -> Result<bool, AppError> {
     let path = place.path();
     // A symbolic link itself is replaced, not its target.
-    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let found = path.symlink_metadata();
+    let is_file = found.as_ref().is_ok_and(|found| found.is_file());
     let is_anothers = |view: FileView| !view.bytes().is_empty() && view.bytes() != library.bytes;
     if !may_replace && is_file && map(path).is_ok_and(is_anothers) {
         let taken = anyhow::anyhow!("`{}` already exists and belongs to another program", printable(path));
@@ -44,5 +46,13 @@ pub(super) fn write_library(library: &AuditLibrary, place: &OutputTarget, may_re
             .hint(|| "give another path with `--audit-library`, or remove the file if no program uses it");
     }
     write_file(place, &library.bytes)?;
-    Ok(())
+    Ok(found.is_err())
+}
+
+/// Removes a library that no program uses yet.
+pub(super) fn remove_library(library: &AuditLibrary, place: &OutputTarget) {
+    let path = place.real_path();
+    if map(&path).is_ok_and(|view| view.bytes() == library.bytes) {
+        let _ = std::fs::remove_file(path);
+    }
 }

@@ -14,7 +14,7 @@ use coldstart_rewrite::{
 };
 use coldstart_sys::file_view::FileView;
 
-use super::audit::{self, write_library};
+use super::audit::{self, remove_library, write_library};
 use crate::error::AppError;
 use crate::restoring::other_edit;
 use crate::rewriting::{
@@ -116,9 +116,11 @@ impl Binder {
         }
         // The links must exist before the program that uses them.
         let farm = plan.farm.as_ref().map(|farm| coldstart_bind::write_farm(farm, &farm.directory)).transpose()?;
+        let mut new_library = None;
         if let Some(library) = &plan.audit_library {
             let place = audit::place(&library.path, &self.rule, &self.place, Some(task))?;
-            write_library(library, &place, replaces_audit_library || self.rule.is_forced())?;
+            let is_new = write_library(library, &place, replaces_audit_library || self.rule.is_forced())?;
+            new_library = is_new.then_some(place);
         }
         let keep_original = self.keep_original.as_ref().and_then(|keep| keep.target(task));
         let writing = Writing {
@@ -141,6 +143,9 @@ impl Binder {
                 // Remove unused links, unless an earlier program uses them.
                 if let (Some(FarmWritten::Made), Some(farm)) = (farm, &plan.farm) {
                     let _ = coldstart_bind::remove_farm(&farm.directory, Some(&farm.program));
+                }
+                if let (Some(place), Some(library)) = (&new_library, &plan.audit_library) {
+                    remove_library(library, place);
                 }
                 match error {
                     NotWritten::Unproven(Unproven::Contradicts { source, .. }) => {

@@ -120,9 +120,14 @@ fn fill(marker: &Marker, directory: &Path) -> Result<(), FarmError> {
 
 /// Creates a world-readable directory, whatever the process's umask is.
 fn make_directory(directory: &Path) -> Result<(), FarmError> {
-    let made = fs::DirBuilder::new().mode(0o755).create(directory);
-    let made = made.and_then(|()| fs::set_permissions(directory, Permissions::from_mode(0o755)));
-    made.map_err(FarmError::system("make the directory", directory))
+    let failed = FarmError::system("make the directory", directory);
+    if let Err(error) = fs::DirBuilder::new().mode(0o755).create(directory) {
+        return Err(failed(error));
+    }
+    fs::set_permissions(directory, Permissions::from_mode(0o755)).map_err(|error| {
+        let _ = fs::remove_dir(directory);
+        failed(error)
+    })
 }
 
 /// Renames the new directory into place, or swaps it with the earlier one.

@@ -183,7 +183,8 @@ fn has_same_content(path: &Path, original: &OriginalFile) -> io::Result<bool> {
 fn keeping(path: &Path, original: &OriginalFile, source: io::Error) -> ReplaceError {
     match ReplaceError::writing("keep the original as", path, original.facts().size, source) {
         ReplaceError::NoRoom { needed, source, .. } => {
-            let directory = path.parent().unwrap_or(path).to_owned();
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let directory = parent.unwrap_or(Path::new(".")).to_owned();
             ReplaceError::NoRoom { directory, needed, source }
         }
         other => other,
