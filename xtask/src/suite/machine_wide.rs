@@ -12,6 +12,7 @@ const PACKAGES: &[&str] = &["launch", "launcher", "measure", "pagecache", "prefe
 const MODULES: &[(&str, &str)] = &[
     ("app", "pagecache"),
     ("cli", "guide"),
+    ("cli", "hard_use"),
     ("cli", "installed"),
     ("cli", "killed"),
     ("cli", "measure"),

@@ -9,6 +9,8 @@ mod cold;
 mod doctor;
 mod every_argument;
 mod guide;
+#[cfg(feature = "hard-use")]
+mod hard_use;
 mod image;
 mod image_oci;
 mod image_root;

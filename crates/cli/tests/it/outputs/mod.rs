@@ -1,7 +1,7 @@
 //! What every output of every verb may write over: nothing but an earlier output of its kind, an empty file, or a link.
 
 mod leftovers;
-mod scene;
+pub(crate) mod scene;
 pub(crate) mod table;
 
 use std::fs::{self, Permissions};

@@ -148,7 +148,8 @@ fn run(program: &str, words: &[&str], folder: &Path) {
     assert!(answer.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&answer.stderr));
 }
 
-fn original() -> PathBuf {
+/// The scene itself, which no test may change.
+pub(crate) fn original() -> PathBuf {
     let ingredients = Ingredients::new().bytes([PROGRAM, LIBRARY, APP].concat()).program("cc");
     let ingredients = ingredients
         .program(env!("CARGO_BIN_EXE_coldstart"))
