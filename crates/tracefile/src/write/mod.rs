@@ -17,7 +17,6 @@ use coldstart_profile::trace::{Moment, Trace};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::TraceFileError;
-use crate::open::TraceFile;
 use crate::schema::{APPLICATION, DATABASE_PAGE, FORMAT, TABLES};
 use crate::views::VIEWS;
 
@@ -107,7 +106,7 @@ pub fn write_trace_at(place: &OutputTarget, trace: &Trace) -> Result<Written, Tr
     check_side_files(place)?;
     let staged = place.begin_named()?;
     let beside = staged.temporary_path().ok_or_else(|| not_writable(io::ErrorKind::NotFound.into()))?.to_owned();
-    let failed = |error| {
+    let reached = fill(&beside, trace).map_err(|error| {
         let source = io_error(error);
         let path = path.to_owned();
         if is_full(&source) {
@@ -115,13 +114,7 @@ pub fn write_trace_at(place: &OutputTarget, trace: &Trace) -> Result<Written, Tr
         } else {
             TraceFileError::NotWritable { path, source }
         }
-    };
-    let mut reached = fill(&beside, trace).map_err(failed)?;
-    // Taking back a piece writes as well, and some file systems need room for that, too (those that copy on write).
-    let is_unreadable = || TraceFile::open(&beside).and_then(|file| file.read()).is_err();
-    if let Some(error) = reached.stopped_by.take_if(|_| is_unreadable()) {
-        return Err(failed(error));
-    }
+    })?;
     let bytes = staged.file().metadata().map_err(not_writable)?.len();
     // They belong to what is replaced, and SQLite would play them back into the new file.
     place.check()?;
