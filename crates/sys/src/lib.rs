@@ -4,6 +4,7 @@ pub mod become_program;
 pub mod beside;
 pub mod block_device;
 pub mod cachestat;
+mod child_socket;
 pub mod datagram;
 pub mod detached;
 pub mod drop_caches;

@@ -11,11 +11,13 @@
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::{self, MaybeUninit};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
+
+use crate::child_socket;
 
 /// One system call with a file name, seen at its entry: whether it succeeds is not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,43 +144,13 @@ const PATH_MAX: usize = 4096;
 /// # Errors
 /// When no socket pair can be created.
 pub fn observe(command: &mut Command) -> io::Result<PendingObserver> {
-    let mut ends = [0; 2];
-    // SAFETY: `ends` has room for the two descriptors the call writes.
-    if unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, 0, ends.as_mut_ptr()) } != 0
-    {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call above succeeded, so both numbers are open descriptors that nobody else owns.
-    let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
+    let (ours, theirs) = child_socket::pair()?;
     let program = filter_program();
     let no_new_privileges = needs_no_new_privileges();
-    let (number, identity) = (ours.as_raw_fd(), identity(ours.as_fd())?);
-    let hook = move || {
-        close_copy(number, identity);
-        install_and_send(&program, no_new_privileges, theirs.as_fd())
-    };
+    let hook = move || install_and_send(&program, no_new_privileges, theirs.in_child().as_fd());
     // SAFETY: the hook runs between fork and exec and only makes system calls; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(hook) };
     Ok(PendingObserver { socket: ours })
-}
-
-/// Device and inode of an open file.
-fn identity(file: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
-    let found = rustix::fs::fstat(file)?;
-    Ok((found.st_dev, found.st_ino))
-}
-
-/// Closes the child's copy of the observer's end. With it the child would keep the listener alive that it sends there: if the observer
-/// dies before it has received that, nobody answers the child's `execve`, and it would wait for ever.
-///
-/// Runs in the child between fork and exec: only system calls.
-fn close_copy(number: RawFd, wanted: (u64, u64)) {
-    // SAFETY: the descriptor is only looked at, and closed only if it still is the socket that nothing in the child uses.
-    let copy = unsafe { BorrowedFd::borrow_raw(number) };
-    if identity(copy).is_ok_and(|found| found == wanted) {
-        // SAFETY: as above.
-        unsafe { libc::close(number) };
-    }
 }
 
 /// Whether installing a filter makes setuid programs lose their privileges: true without `CAP_SYS_ADMIN`.

@@ -5,13 +5,14 @@
 //! blocks in `Command::spawn` until the very `execve` that the tracer has to allow.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use coldstart_host::process::ProcessFiles;
 
 use super::requests::{MoreStops, Tracer};
+use crate::child_socket;
 
 /// Replies to the child.
 const GO_ON: u8 = 1;
@@ -47,21 +48,8 @@ pub struct SeizeError {
 /// # Errors
 /// When no socket pair can be created.
 pub fn traced(command: &mut Command) -> io::Result<PendingTracee> {
-    let mut ends = [0; 2];
-    // SAFETY: `ends` has room for the two descriptors the call writes.
-    if unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, 0, ends.as_mut_ptr()) } != 0
-    {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call above succeeded, so both numbers are open descriptors that nobody else owns.
-    let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
-    let our_number = ours.as_raw_fd();
-    let hook = move || {
-        // SAFETY: this is the forked child, in which nothing uses our end, whose owner stays in the parent. With its copy
-        // open the child would wait for ever for a parent that is gone.
-        unsafe { libc::close(our_number) };
-        introduce_and_wait(&theirs)
-    };
+    let (ours, theirs) = child_socket::pair()?;
+    let hook = move || introduce_and_wait(theirs.in_child());
     // SAFETY: the hook runs between fork and exec and only makes system calls; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(hook) };
     Ok(PendingTracee { socket: ours })
