@@ -31,7 +31,7 @@ mkdir /trace
 sh -c 'echo $$ >/tmp/number; exec /coldstart trace -o /trace/start.coldtrace -- "$1" --version' sh "$1"
 code=$?
 [ "$(ls -A /trace)" = start.coldtrace ] || failed "beside the trace: $(ls -A /trace)"
-ls -d /sys/kernel/tracing/instances/coldstart-"$(cat /tmp/number)"-* 2>/dev/null >&2 && failed 'an instance of tracefs is left'
+ls -d /sys/kernel/tracing/instances/coldstart-locked-"$(cat /tmp/number)"-* 2>/dev/null >&2 && failed 'an instance of tracefs is left'
 /coldstart trace show --json /trace/start.coldtrace >/dev/null || failed 'the trace cannot be read'
 exit $code
 "#;
