@@ -25,7 +25,7 @@ pub use just_written::{copy_program, copy_this_program, output_of, script};
 pub use mount::Mount;
 pub use port::distinct_port;
 pub use random::Random;
-pub use sample::{divided_by, is_whole};
+pub use sample::divided_by;
 pub use skip::{is_root, skip};
 pub use turn::Turn;
 pub use users::{NOBODY, as_unprivileged};

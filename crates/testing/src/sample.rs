@@ -3,12 +3,7 @@
 /// The variable that asks for everything, whatever its value.
 const WHOLE: &str = "COLDSTART_WHOLE";
 
-/// Whether tests go through everything.
-pub fn is_whole() -> bool {
-    std::env::var_os(WHOLE).is_some()
-}
-
 /// By how many a large set is divided: `parts`, or 1 if tests go through everything.
 pub fn divided_by(parts: usize) -> usize {
-    if is_whole() { 1 } else { parts.max(1) }
+    if std::env::var_os(WHOLE).is_some() { 1 } else { parts.max(1) }
 }

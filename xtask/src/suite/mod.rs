@@ -25,6 +25,11 @@ use report::Report;
 use run::Running;
 use times::Times;
 
+/// Asks tests to go through all of their large sets (`coldstart_testing::divided_by`).
+const WHOLE: &str = "COLDSTART_WHOLE";
+/// A test that takes longer than this part of what the whole run may take hangs.
+const LONGEST_TEST: u32 = 6;
+
 /// What `cargo xtask test` may be told.
 #[derive(Args, Default)]
 pub(crate) struct TestArguments {
@@ -65,6 +70,8 @@ pub(crate) fn run(arguments: &TestArguments, environment: &[(&str, &str)]) -> Re
     };
     let longest = Duration::from_secs(arguments.minutes.saturating_mul(60));
     let deadline = Instant::now() + longest;
+    let whole = arguments.whole.then_some((WHOLE, "1"));
+    let environment: Vec<(&str, &str)> = environment.iter().copied().chain(whole).collect();
     let mut times = Times::read();
     let mut tests = Vec::new();
     for binary in &binaries {
@@ -75,8 +82,13 @@ pub(crate) fn run(arguments: &TestArguments, environment: &[(&str, &str)]) -> Re
         tests.extend(binary.tests()?.into_iter().filter(wanted).map(|name| run::Test { binary, name }));
     }
     let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)).max(1);
-    let running =
-        Running { jobs, environment, fail_fast: arguments.fail_fast, whole: arguments.whole, longest, deadline };
+    let running = Running {
+        jobs,
+        environment: &environment,
+        fail_fast: arguments.fail_fast,
+        longest_test: longest / LONGEST_TEST,
+        deadline,
+    };
     let mut report = Report::begin(tests.len());
     for group in machine_wide::groups(tests) {
         let order = times.longest_first(group);

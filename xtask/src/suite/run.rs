@@ -14,12 +14,8 @@ use coldstart_host::process::ProcessFiles;
 
 use super::binaries::Binary;
 
-/// A test that takes longer than this part of what the whole run may take hangs, and is ended.
-const LONGEST_TEST: u32 = 6;
 /// How long a process may take to end after it was killed. One that waits in the kernel may never end, and must not hold up the rest.
 const LONGEST_END: Duration = Duration::from_secs(30);
-/// Asks tests to go through all of their large sets (`coldstart_testing::is_whole`).
-const WHOLE: &str = "COLDSTART_WHOLE";
 /// How often it is looked whether a test has ended.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -53,11 +49,9 @@ pub(super) struct Running<'e> {
     pub(super) jobs: usize,
     pub(super) environment: &'e [(&'e str, &'e str)],
     pub(super) fail_fast: bool,
-    /// Whether tests go through all of their large sets.
-    pub(super) whole: bool,
-    /// How long the whole run may take.
-    pub(super) longest: Duration,
-    /// Its end: no test begins after this, and those that still run are ended.
+    /// A test that takes longer hangs, and is ended.
+    pub(super) longest_test: Duration,
+    /// No test begins after this, and those that still run are ended.
     pub(super) deadline: Instant,
 }
 
@@ -102,14 +96,11 @@ impl Running<'_> {
         let mut command = test.binary.command();
         command.args(["--exact", &test.name, "--nocapture", "--test-threads", "1"]);
         command.envs(self.environment.iter().copied());
-        if self.whole {
-            command.env(WHOLE, "1");
-        }
         command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output.try_clone()?));
         let mut child =
             command.spawn().with_context(|| format!("cannot start {}", test.binary.executable.display()))?;
         let begin = Instant::now();
-        let end = wait(&mut child, self.deadline.min(begin + self.longest / LONGEST_TEST))?;
+        let end = wait(&mut child, self.deadline.min(begin + self.longest_test))?;
         let mut text = Vec::new();
         output.rewind()?;
         output.read_to_end(&mut text)?;

@@ -119,7 +119,7 @@ fn glibc_finds_what_we_find() {
     let seeds = std::env::var("COLDSTART_TREES")
         .ok()
         .and_then(|seeds| seeds.parse().ok())
-        .unwrap_or(if coldstart_testing::is_whole() { GLIBC_TREES } else { GLIBC_TREES / 3 });
+        .unwrap_or(GLIBC_TREES / coldstart_testing::divided_by(3) as u64);
     let counts = for_every_seed(seeds, |seed, counts| {
         let root = root.join(seed.to_string());
         let random = &mut Random::new(seed);
