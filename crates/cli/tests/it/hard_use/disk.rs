@@ -18,6 +18,9 @@ use fuser::{
 };
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, Timespec, Timestamps};
 
+use super::room::Room;
+use crate::killed::eventually;
+
 /// The kernel asks again each time.
 const NEVER: Duration = Duration::ZERO;
 /// Flags of open(2) that are handed on.
@@ -98,6 +101,16 @@ pub(super) fn show<W: Watcher>(beneath: &Path, place: &Path, watcher: &Arc<W>) -
     let mut config = fuser::Config::default();
     config.mount_options = vec![fuser::MountOption::Suid, fuser::MountOption::Exec, fuser::MountOption::RW];
     fuser::spawn_mount(disk, place, &config)
+}
+
+/// Does something while a room is shown at another place; everything that it starts ends before.
+pub(super) fn through<W: Watcher, T>(room: &Room, place: &Path, watcher: &Arc<W>, what: impl FnOnce() -> T) -> T {
+    let session = show(&room.path(""), place, watcher).unwrap();
+    let done = what();
+    eventually("the end of all that the command had started", &room.mark(), <[String]>::is_empty);
+    // The server may learn of the end by a read that is ended so.
+    let _ = session.umount_and_join();
+    done
 }
 
 /// A result as FUSE wants it.

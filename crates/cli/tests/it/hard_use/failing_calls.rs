@@ -8,11 +8,10 @@ use std::sync::{Arc, Mutex};
 use coldstart_testing::{Turn, is_root, skip};
 use fuser::Errno;
 
-use super::disk::{Change, Watcher, show};
+use super::disk::{Change, Watcher, show, through};
 use super::room::{Room, Usual, is_temporary, succeeded, told};
 use super::writers::{Writer, writers};
 use super::{Count, asked};
-use crate::killed::eventually;
 
 /// How a disk fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,12 +74,7 @@ impl Shown {
 
     /// Does something while the room is seen through a disk.
     fn through<T>(&self, watcher: &Arc<Failing>, what: impl FnOnce() -> T) -> T {
-        let session = show(&self.room.path(""), &self.place(), watcher).unwrap();
-        let done = what();
-        eventually("the end of all that the command had started", &self.room.mark(), <[String]>::is_empty);
-        // The server may learn of the end by a read that is ended so.
-        let _ = session.umount_and_join();
-        done
+        through(&self.room, &self.place(), watcher, what)
     }
 
     fn run(&self, writer: &Writer, watcher: &Arc<Failing>) -> Output {

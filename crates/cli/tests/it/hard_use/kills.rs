@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use coldstart_testing::{Random, Turn, kill_after};
 
-use super::room::{Room, Usual, succeeded, told};
+use super::room::{Room, succeeded, told};
 use super::writers::{Writer, writers};
 use super::{Count, tries};
 use crate::killed::eventually;
@@ -17,24 +17,18 @@ fn kill(writer: &Writer, tries: usize, count: &Count) {
     let seed = tries as u64;
     let mut random = Random::new(seed);
     let room = Room::new();
-    let place = room.path("");
-    let prepare = || {
-        room.fill();
-        room.set_up(&place, writer);
-    };
-    let run = || room.run_in(&place, writer).output().unwrap();
-    let mut usual = Usual::of(writer, &room, prepare, run);
+    let mut usual = room.usual(writer);
     for number in 0..tries {
-        prepare();
+        room.prepare(writer);
         usual.begin(&room);
         let microseconds = random.below(usual.time.as_micros() as usize + 1);
         let what = format!("kill {number} of seed {seed}, after {microseconds} us of {:?}", usual.time);
-        kill_after(&mut room.run_in(&place, writer), Duration::from_micros(microseconds as u64));
+        kill_after(&mut room.run_in(&room.path(""), writer), Duration::from_micros(microseconds as u64));
         count.one();
         eventually("the end of all that the command had started", &room.mark(), <[String]>::is_empty);
         usual.holds(writer, &room, &what);
         if !usual.is_after(&room) {
-            let again = run();
+            let again = room.run(writer);
             assert!(succeeded(writer, &again), "{}: {what}: the next run: {}", writer.name, told(&again));
         }
         usual.is_done(writer, &room, &what);

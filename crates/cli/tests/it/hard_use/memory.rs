@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use coldstart_sys::memory_group::{Generation, MemoryGroup};
 use coldstart_testing::{Turn, is_root, skip};
 
-use super::room::{Room, Usual, succeeded, told};
+use super::room::{Room, succeeded, told};
 use super::writers::{Writer, writers};
 use super::{Count, asked};
 use crate::killed::eventually;
@@ -45,15 +45,9 @@ fn run_with(limit: u64, room: &Room, writer: &Writer) -> Output {
 
 fn run_out_of_memory(writer: &Writer, turn: usize, count: &Count) {
     let room = Room::new();
-    let place = room.path("");
-    let prepare = || {
-        room.fill();
-        room.set_up(&place, writer);
-    };
-    let run = || room.run_in(&place, writer).output().unwrap();
-    let mut usual = Usual::of(writer, &room, prepare, run);
+    let mut usual = room.usual(writer);
     for limit in limits(turn) {
-        prepare();
+        room.prepare(writer);
         usual.begin(&room);
         let output = run_with(limit, &room, writer);
         count.one();
@@ -67,7 +61,7 @@ fn run_out_of_memory(writer: &Writer, turn: usize, count: &Count) {
         // 101 is a panic.
         assert!(output.status.code().is_none_or(|code| code != 101), "{}: {what}", writer.name);
         if !usual.is_after(&room) {
-            let again = run();
+            let again = room.run(writer);
             assert!(succeeded(writer, &again), "{}: {what}: the next run: {}", writer.name, told(&again));
         }
         if !succeeded(writer, &output) {

@@ -15,10 +15,9 @@ use coldstart_testing::{Turn, is_root, skip};
 use fuser::Errno;
 
 use super::Count;
-use super::disk::{Change, Watcher, show};
+use super::disk::{Change, Watcher, show, through};
 use super::room::{Room, Usual, digest};
 use super::writers::{Writer, writers};
-use crate::killed::eventually;
 
 /// Remembers every change.
 #[derive(Default)]
@@ -233,26 +232,17 @@ fn tree(held: &Held, names: &Names, regular: &HashSet<u64>) -> BTreeMap<PathBuf,
 fn lose_power(writer: &Writer, count: &Count) {
     let room = Room::new();
     let shown = room.outside().join("shown");
-    let through = |journal: &Arc<Journal>, run: &dyn Fn()| {
-        let session = show(&room.path(""), &shown, journal).unwrap();
-        run();
-        eventually("the end of all that the command had started", &room.mark(), <[String]>::is_empty);
-        // The server may learn of the end by a read that is ended so.
-        let _ = session.umount_and_join();
-    };
     let held = Mutex::new(Held::default());
     let journal = Mutex::new(Arc::new(Journal::default()));
     let prepare = || {
         room.fill();
-        through(&Arc::default(), &|| room.set_up(&shown, writer));
+        through(&room, &shown, &Arc::<Journal>::default(), || room.set_up(&shown, writer));
         *held.lock().unwrap() = Held::read(&room.path(""));
         *journal.lock().unwrap() = Arc::default();
     };
     let run = || {
-        let output = Mutex::new(None);
         let journal = Arc::clone(&journal.lock().unwrap());
-        through(&journal, &|| *output.lock().unwrap() = Some(room.run_in(&shown, writer).output().unwrap()));
-        output.into_inner().unwrap().unwrap()
+        through(&room, &shown, &journal, || room.run_in(&shown, writer).output().unwrap())
     };
     let usual = Usual::of(writer, &room, prepare, run);
     let changes = journal.lock().unwrap().changes.lock().unwrap().clone();

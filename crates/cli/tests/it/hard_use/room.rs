@@ -77,6 +77,23 @@ impl Room {
         }
     }
 
+    /// What a writer does here when nothing disturbs it.
+    #[track_caller]
+    pub(super) fn usual(&self, writer: &Writer) -> Usual {
+        Usual::of(writer, self, || self.prepare(writer), || self.run(writer))
+    }
+
+    /// Fills it and brings about what a writer needs.
+    pub(super) fn prepare(&self, writer: &Writer) {
+        self.fill();
+        self.set_up(&self.place, writer);
+    }
+
+    /// Runs a writer here to its end.
+    pub(super) fn run(&self, writer: &Writer) -> Output {
+        self.run_in(&self.place, writer).output().unwrap()
+    }
+
     /// The writer's command, which runs in `place`: here, or where the same directory is mounted.
     pub(super) fn run_in(&self, place: &Path, writer: &Writer) -> Command {
         let mut command = self.command(place);
@@ -245,8 +262,8 @@ pub(super) fn is_temporary(name: &Path) -> bool {
     })
 }
 
-/// What a kill between its creation and its mark leaves, which nobody may remove (docs/outputs.md, docs/bind.md): an empty file,
-/// or a directory with no more than an empty marker.
+/// Whether a temporary file or directory was created but not marked when its writer was killed: an empty file, or a directory with no
+/// more than an empty marker. Without a mark nobody may remove it (docs/outputs.md, docs/bind.md).
 fn is_unmarked(path: &Path, name: &Path) -> bool {
     let is_empty_file = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == 0);
     is_temporary(name)
