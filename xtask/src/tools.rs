@@ -84,6 +84,8 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     tool("umoci", "umoci"),
     tool("skopeo", "skopeo"),
     tool("zstd", "zstd"),
+    // Packages of both kinds are surveyed.
+    tool("rpmbuild", "rpm"),
     tool("fusermount3", "fuse3"),
     // Installed plans are judged by those who read them.
     tool("desktop-file-validate", "desktop-file-utils"),

@@ -80,6 +80,25 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"],
     ),
     ("coldstart-doctor", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-loader"]),
+    ("coldstart-tables", &["coldstart-inspect"]),
+    (
+        "coldstart-survey",
+        &[
+            "coldstart-app",
+            "coldstart-elf",
+            "coldstart-image",
+            "coldstart-inspect",
+            "coldstart-oci",
+            "coldstart-output",
+            "coldstart-packages",
+            "coldstart-pagecache",
+            "coldstart-profile",
+            "coldstart-startup",
+            "coldstart-sys",
+            "coldstart-tables",
+        ],
+    ),
+    ("coldstart-survey-program", &["coldstart", "coldstart-survey"]),
     (
         "coldstart-app",
         &[

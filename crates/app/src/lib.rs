@@ -30,6 +30,7 @@ pub mod rewriting;
 pub mod speedup;
 pub mod starting;
 pub mod status;
+pub mod survey;
 pub mod text;
 pub mod trace;
 pub mod unbind;

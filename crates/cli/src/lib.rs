@@ -10,6 +10,11 @@ mod exit;
 mod output;
 mod usage;
 
+/// The program that does the work of `survey`.
+pub mod surveyor {
+    pub use crate::commands::survey::{Surveyor, main};
+}
+
 pub use args::listed::{ListedArgument, ValueKind, definition, listed_arguments};
 
 use error::CliError;

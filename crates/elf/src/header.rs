@@ -55,6 +55,12 @@ pub struct Header {
 }
 
 impl Header {
+    /// Where the table of section headers ends: for an AppImage, where its image begins. 0 without such a table.
+    pub fn end_of_section_headers(&self) -> u64 {
+        let table = u64::from(self.section_count).saturating_mul(u64::from(self.section_entry_size));
+        self.sections_offset.0.saturating_add(table)
+    }
+
     /// Reads the header at the start of a file.
     ///
     /// # Errors

@@ -24,4 +24,5 @@ mod write;
 
 pub use error::{OciError, OciProblem};
 pub use layout::{Layout, Reference};
+pub use tarball::{Entries as TarEntries, TarEntry, TarKind};
 pub use write::{EROFS_LAYER, NewLayout, WrittenLayout};

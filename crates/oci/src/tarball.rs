@@ -28,36 +28,49 @@ const XATTR: &[u8] = b"SCHILY.xattr.";
 /// GNU tar's records for files with holes.
 const SPARSE: &[u8] = b"GNU.sparse.";
 
-/// One entry.
+/// An entry of a tar file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TarEntry {
+pub struct TarEntry {
     /// Offset of its header.
-    pub(crate) offset: u64,
+    pub offset: u64,
     /// The name as it stands there.
-    pub(crate) name: Vec<u8>,
-    pub(crate) kind: TarKind,
-    pub(crate) mode: u32,
-    pub(crate) user: u32,
-    pub(crate) group: u32,
-    pub(crate) modified: Timestamp,
+    pub name: Vec<u8>,
+    /// What it is.
+    pub kind: TarKind,
+    /// Permission bits.
+    pub mode: u32,
+    /// Owner.
+    pub user: u32,
+    /// Group.
+    pub group: u32,
+    /// Last change.
+    pub modified: Timestamp,
     /// Sorted by name.
-    pub(crate) xattrs: Vec<Xattr>,
+    pub xattrs: Vec<Xattr>,
 }
 
+/// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TarKind {
+pub enum TarKind {
+    /// A directory.
     Directory,
     /// Offset and length of the content.
     Regular(u64, u64),
+    /// A symbolic link and its target.
     Symlink(Vec<u8>),
+    /// Another name of an earlier entry.
     HardLink(Vec<u8>),
+    /// A character device.
     CharacterDevice(DeviceNumber),
+    /// A block device.
     BlockDevice(DeviceNumber),
+    /// A named pipe.
     Fifo,
 }
 
-/// The entries of a tar file.
-pub(crate) struct Entries<'file> {
+/// The entries of a tar file, one after the other.
+#[derive(Debug)]
+pub struct Entries<'file> {
     file: &'file File,
     length: u64,
     position: u64,
@@ -68,13 +81,21 @@ pub(crate) struct Entries<'file> {
 type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
 impl<'file> Entries<'file> {
-    pub(crate) fn new(file: &'file File) -> Result<Self, OciProblem> {
+    /// Of a whole file.
+    ///
+    /// # Errors
+    /// If its size cannot be read.
+    pub fn new(file: &'file File) -> Result<Self, OciProblem> {
         let length = file.metadata().map_err(OciProblem::Io)?.len();
         Ok(Self { file, length, position: 0, defaults: Records::new() })
     }
 
     /// The next entry; `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<TarEntry>, OciProblem> {
+    ///
+    /// # Errors
+    /// A damaged header, or one that no reader should follow.
+    #[expect(clippy::should_implement_trait, reason = "an iterator would go on after an error")]
+    pub fn next(&mut self) -> Result<Option<TarEntry>, OciProblem> {
         let mut records = self.defaults.clone();
         for number in 0..MOST_HEADERS {
             let offset = self.position;

@@ -53,7 +53,7 @@ fn failed(name: &'static str, output: &Output) -> PackageError {
 }
 
 /// The names that a file may have in the database of a system whose `/lib` leads to `/usr/lib`, as given first.
-fn names_of(root: &Path, path: &Path) -> Vec<PathBuf> {
+pub(crate) fn names_of(root: &Path, path: &Path) -> Vec<PathBuf> {
     let mut names = vec![path.to_owned()];
     for directory in MERGED {
         let (outside, inside) = (Path::new("/").join(directory), Path::new("/usr").join(directory));
@@ -151,13 +151,42 @@ pub(crate) fn versions(root: &Path) -> Result<HashMap<String, String>, PackageEr
         _ => return Err(failed("dpkg-query", &output)),
     }
     let lines = String::from_utf8_lossy(&output.stdout).into_owned();
-    let version = |line: &str| {
-        let [package, version, state] = line.split('\t').collect::<Vec<_>>().try_into().ok()?;
-        // Removed, but not purged, it keeps its version.
-        let is_there = !matches!(state, "config-files" | "not-installed") && !version.is_empty();
-        is_there.then(|| (package.to_owned(), version.to_owned()))
-    };
-    Ok(lines.lines().filter_map(version).collect())
+    let owners = lines.lines().filter_map(package_line);
+    Ok(owners.map(|owner| (owner.package, owner.version)).collect())
+}
+
+/// Calls `each` with every file of every package, by the name that dpkg knows.
+pub(crate) fn each_file(root: &Path, mut each: impl FnMut(&Path, &Owner)) -> Result<(), PackageError> {
+    if !exists(root) {
+        return Ok(());
+    }
+    let mut command = tool("dpkg-query", root);
+    let fields = "--showformat=${binary:Package}\\t${Version}\\t${db:Status-Status}\\n${db-fsys:Files}";
+    let output = run("dpkg-query", command.args(["--show", fields]))?;
+    match output.status.code() {
+        // 1: no package at all.
+        Some(0 | 1) => {}
+        _ => return Err(failed("dpkg-query", &output)),
+    }
+    let mut owner = None;
+    for line in output.stdout.split(|byte| *byte == b'\n') {
+        // Names of files stand behind a blank, names of packages do not.
+        match (line.strip_prefix(b" "), &owner) {
+            (Some(path), Some(owner)) => each(Path::new(OsStr::from_bytes(path)), owner),
+            (Some(_), None) => {}
+            (None, _) if line.is_empty() => {}
+            (None, _) => owner = package_line(&String::from_utf8_lossy(line)),
+        }
+    }
+    Ok(())
+}
+
+/// A package whose files are there, from the line `PACKAGE, VERSION, STATE` with tabs between.
+fn package_line(line: &str) -> Option<Owner> {
+    let [package, version, state] = line.split('\t').collect::<Vec<_>>().try_into().ok()?;
+    // Removed, but not purged, it keeps its version.
+    let is_there = !matches!(state, "config-files" | "not-installed") && !version.is_empty();
+    is_there.then(|| Owner { package: package.to_owned(), version: version.to_owned() })
 }
 
 /// Whether another process holds the lock of dpkg's frontends. False where it cannot be looked at.

@@ -13,6 +13,7 @@
 //! starts in that instant misses its library. Here the original gets its second name by a hard link, dpkg is told without any
 //! renaming, and one rename puts the new file over the old one.
 
+mod all_owners;
 mod dpkg;
 mod error;
 mod hook;
@@ -21,6 +22,7 @@ mod other_managers;
 mod owner;
 mod replacement;
 
+pub use all_owners::AllOwners;
 pub use error::PackageError;
 pub use hook::{hook_file, remove_unused_hook, write_hook};
 pub use many::{databases, is_at_work, owners_of, versions_of};

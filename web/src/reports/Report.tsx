@@ -7,6 +7,8 @@ import { InspectReport } from "./InspectReport";
 import type { InspectReportData } from "./inspectTypes";
 import { MeasureReport } from "./MeasureReport";
 import { SpeedupReport } from "./SpeedupReport";
+import { SurveyReport } from "./SurveyReport";
+import type { SurveyReportData } from "./surveyTypes";
 import type { HistoryReportData, MeasureReportData, SpeedupReportData } from "./types";
 import "../style/reports.css";
 
@@ -18,6 +20,7 @@ export function Report({ page }: { page: PageHead }) {
     case "coldstart.measure-history/1": return <HistoryReport page={page} report={report as HistoryReportData} />;
     case "coldstart.inspect/1": return <InspectReport page={page} report={report as InspectReportData} />;
     case "coldstart.speedup/2": return <SpeedupReport page={page} report={report as SpeedupReportData} />;
+    case "coldstart.survey-report/1": return <SurveyReport page={page} report={report as SurveyReportData} />;
     default: return <Unknown schema={schema} />;
   }
 }

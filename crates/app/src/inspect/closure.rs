@@ -61,10 +61,11 @@ fn alone(program: &Path) -> LoadedObject {
 
 /// The cost of the search, and unused libraries.
 fn cost(closure: &Closure, objects: &[(PathBuf, Result<Inspection, ReadError>)]) -> SearchCost {
-    let name = |index: usize| {
-        let path = closure.objects.get(index).map(|object| object.path.as_path()).unwrap_or(Path::new(""));
-        printable(Path::new(path.file_name().unwrap_or_default()))
-    };
+    SearchCost { unused: unused(closure, objects, |index| name_in(closure, index)), ..search_cost(closure) }
+}
+
+/// The cost of the search: failed probes and missing libraries. Whether libraries are used is not looked at.
+pub fn search_cost(closure: &Closure) -> SearchCost {
     let mut by_rule = BTreeMap::new();
     for probe in &closure.failed_probes {
         *by_rule.entry(probe.rule.to_string()).or_insert(0) += 1;
@@ -72,15 +73,21 @@ fn cost(closure: &Closure, objects: &[(PathBuf, Result<Inspection, ReadError>)])
     let text = |bytes: &[u8]| printable(Path::new(&std::ffi::OsString::from_vec(bytes.to_vec())));
     let missing = closure.missing.iter().map(|missing| Missing {
         library: text(&missing.needed),
-        needed_by: name(missing.requester),
+        needed_by: name_in(closure, missing.requester),
         is_preloaded: missing.preload,
     });
     SearchCost {
         failed_probes: closure.failed_probes.len() as u64,
         failed_probes_by_rule: by_rule,
         missing: missing.collect(),
-        unused: unused(closure, objects, name),
+        unused: Vec::new(),
     }
+}
+
+/// The file name of an object.
+fn name_in(closure: &Closure, index: usize) -> String {
+    let path = closure.objects.get(index).map(|object| object.path.as_path()).unwrap_or(Path::new(""));
+    printable(Path::new(path.file_name().unwrap_or_default()))
 }
 
 /// Libraries that no object refers to by any symbol.

@@ -16,8 +16,8 @@ use serde::Serialize;
 
 use crate::observer::Observer;
 
-pub use closure::LoadsOf;
-pub use read::{ReadError, inspect_file};
+pub use closure::{LoadsOf, search_cost};
+pub use read::{ReadError, inspect_bytes, inspect_file};
 pub use survey::{Inspected, Loaded, PassedOver, ProgramClosure, Survey};
 
 /// The name and version of the JSON schema.

@@ -123,6 +123,17 @@ pub fn inspect_file(path: &Path) -> Result<Inspection, ReadError> {
     unless_shrunk(path, &view, inspection)
 }
 
+/// Inspects an object in memory, by what it has itself: no debug file of this machine is looked for, so that the result is the same
+/// on every machine.
+///
+/// # Errors
+/// If it cannot be inspected.
+pub fn inspect_bytes(bytes: &[u8]) -> Result<Inspection, Refusal> {
+    let file = ElfFile::parse(bytes)?;
+    let debug = if file.symbols().ok().flatten().is_some() { Debug::None } else { embedded(&file) };
+    Object::read(file, debug.names()).map(|object| inspect(&object))
+}
+
 /// Passes a file's mapped headers and tables to `look`, without reading the whole file.
 pub(super) fn look_into<T>(path: &Path, look: impl FnOnce(&ElfFile<'_>) -> T) -> Result<T, ReadError> {
     let view = map(path)?;
@@ -169,6 +180,11 @@ fn debug_of(path: &Path, file: &ElfFile<'_>) -> Debug {
             }
         }
     }
+    embedded(file)
+}
+
+/// The symbols in an object's `.gnu_debugdata`.
+fn embedded(file: &ElfFile<'_>) -> Debug {
     match file.mini_debug_file(MiniDebugLimits::default()) {
         Ok(Some(bytes)) => Debug::Mini(bytes),
         _ => Debug::None,

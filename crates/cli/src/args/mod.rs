@@ -24,6 +24,7 @@ pub(crate) mod rewriting;
 mod span;
 pub(crate) mod speedup;
 pub(crate) mod status;
+pub(crate) mod survey;
 pub(crate) mod trace;
 pub(crate) mod unbind;
 pub(crate) mod unpack;
@@ -105,6 +106,8 @@ pub(crate) enum Verb {
     Speedup(speedup::SpeedupArgs),
     /// List coldstart's edits in a file, and libraries that have changed since
     Status(status::StatusArgs),
+    /// Survey packages, images and root file systems: the start-up costs of every object, as Parquet tables
+    Survey(survey::SurveyArgs),
     /// Record one start of a program, and show it
     Trace(trace::TraceArgs),
     /// Undo `bind`, byte for byte

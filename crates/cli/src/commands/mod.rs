@@ -22,6 +22,7 @@ mod rewriting;
 mod speedup;
 mod starting;
 mod status;
+pub(crate) mod survey;
 mod trace;
 mod unbind;
 mod unpack;
@@ -52,6 +53,7 @@ pub(crate) fn run(verb: &Verb) -> Result<Exit, CliError> {
         Verb::Resolve(args) => resolve::run(args),
         Verb::Speedup(args) => speedup::run(args),
         Verb::Status(args) => status::run(args),
+        Verb::Survey(args) => survey::run(args),
         Verb::Trace(args) => trace::run(args),
         Verb::Unbind(args) => unbind::run(args),
         Verb::Unpack(args) => unpack::run(args),

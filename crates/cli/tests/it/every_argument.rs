@@ -38,6 +38,12 @@ const NOT_FILES: &[(&str, &str, &str)] = &[
     ("*", "--table", "the name of a table"),
     ("*", "--time-limit", "a number"),
     ("measure", "--history", "the name of a program in the history"),
+    ("survey", "WHAT", "what may stand there is tried out in the crate survey: tests/it/formats.rs and hostile.rs"),
+    ("survey", "--output", "a directory: tests/it/restart.rs of the crate survey tries out what is there already"),
+    ("survey report", "DIR", "a directory: the tests of survey-program try out what is none"),
+    ("survey report", "--html", "written by another program: the tests of survey-program try out what it may replace"),
+    ("survey", "--scratch", "a directory for files without a name"),
+    ("survey", "--shard", "two numbers"),
     ("image make", "--oci-output", "a new directory: tests/it/image_oci.rs tries out what is there already"),
     (
         "image run",

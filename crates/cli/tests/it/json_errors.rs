@@ -45,6 +45,8 @@ const VERBS: &[(&str, &[&str])] = &[
     ("resolve", &["/no/such"]),
     ("speedup", &["--", "/no/such"]),
     ("status", &["/no/such"]),
+    ("survey", &["/no/such", "-o", "/no/such/survey"]),
+    ("survey report", &["/no/such"]),
     ("trace", &["--", "/no/such"]),
     ("trace import", &["-o", "/no/such/it.coldtrace", "/no/such"]),
     ("trace show", &["/no/such"]),

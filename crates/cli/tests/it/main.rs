@@ -47,6 +47,7 @@ mod speedup_advice;
 mod speedup_hard;
 mod speedup_index;
 mod speedup_install;
+mod survey;
 mod trace_record;
 mod trace_show;
 mod view;

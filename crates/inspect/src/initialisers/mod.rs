@@ -46,6 +46,11 @@ pub enum InitialiserKind {
     InitArray,
 }
 
+impl InitialiserKind {
+    /// All kinds, in the order in which a start runs them.
+    pub const ALL: [Self; 4] = [Self::PreinitArray, Self::Init, Self::Ctors, Self::InitArray];
+}
+
 /// The source of a function's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -93,7 +98,7 @@ pub fn initialisers(object: &Object<'_>) -> Initialisers {
     let mut describe = function::Describe::new(object);
     let functions: Vec<Initialiser> = found.entries.iter().map(|entry| describe.entry(entry)).collect();
     Initialisers {
-        totals: totals::of(&functions),
+        totals: InitialiserTotals::of(&functions),
         functions,
         ignored_preinit_entries: found.ignored_preinit_entries,
         empty_entries: found.empty_entries,

@@ -28,29 +28,32 @@ pub struct InitialiserTotals {
     pub forward_jump_bytes: u64,
 }
 
-pub(super) fn of(functions: &[Initialiser]) -> InitialiserTotals {
-    let mut totals = InitialiserTotals {
-        count: functions.len() as u64,
-        functions_of_unknown_size: functions.iter().filter(|function| function.bytes.is_none()).count() as u64,
-        ..Default::default()
-    };
-    let offsets = functions.iter().filter_map(|function| function.file_offset);
-    for (last, next) in offsets.clone().zip(offsets.skip(1)) {
-        let distance = next.abs_diff(last);
-        if next < last {
-            totals.backward_jumps = totals.backward_jumps.saturating_add(1);
-            totals.backward_jump_bytes = totals.backward_jump_bytes.saturating_add(distance);
-        } else {
-            totals.forward_jump_bytes = totals.forward_jump_bytes.saturating_add(distance);
+impl InitialiserTotals {
+    /// The totals of these functions, which are in execution order.
+    pub fn of(functions: &[Initialiser]) -> Self {
+        let mut totals = Self {
+            count: functions.len() as u64,
+            functions_of_unknown_size: functions.iter().filter(|function| function.bytes.is_none()).count() as u64,
+            ..Default::default()
+        };
+        let offsets = functions.iter().filter_map(|function| function.file_offset);
+        for (last, next) in offsets.clone().zip(offsets.skip(1)) {
+            let distance = next.abs_diff(last);
+            if next < last {
+                totals.backward_jumps = totals.backward_jumps.saturating_add(1);
+                totals.backward_jump_bytes = totals.backward_jump_bytes.saturating_add(distance);
+            } else {
+                totals.forward_jump_bytes = totals.forward_jump_bytes.saturating_add(distance);
+            }
         }
+        let known = functions.iter().filter_map(|function| code(function, function.bytes?));
+        totals.code_bytes = total(&merged(known.collect()));
+        let touched: Vec<Range<u64>> =
+            functions.iter().filter_map(|function| code(function, function.bytes.unwrap_or(1).max(1))).collect();
+        totals.code_pages = distinct_units(&touched, PAGE);
+        totals.readahead_windows = distinct_units(&touched, READAHEAD_WINDOW);
+        totals
     }
-    let known = functions.iter().filter_map(|function| code(function, function.bytes?));
-    totals.code_bytes = total(&merged(known.collect()));
-    let touched: Vec<Range<u64>> =
-        functions.iter().filter_map(|function| code(function, function.bytes.unwrap_or(1).max(1))).collect();
-    totals.code_pages = distinct_units(&touched, PAGE);
-    totals.readahead_windows = distinct_units(&touched, READAHEAD_WINDOW);
-    totals
 }
 
 fn code(function: &Initialiser, bytes: u64) -> Option<Range<u64>> {
@@ -98,7 +101,7 @@ mod tests {
             backward_jump_bytes: 0x2eff0 + 0x1000,
             forward_jump_bytes: 0x2fff0,
         };
-        assert_eq!(of(&functions), expected);
-        assert_eq!(of(&[]), InitialiserTotals::default());
+        assert_eq!(InitialiserTotals::of(&functions), expected);
+        assert_eq!(InitialiserTotals::of(&[]), InitialiserTotals::default());
     }
 }

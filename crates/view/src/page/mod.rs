@@ -40,6 +40,8 @@ pub enum ReportKind {
     Inspect,
     /// `coldstart speedup`.
     Speedup,
+    /// `coldstart survey report`.
+    Survey,
 }
 
 /// One self-contained HTML file for one or two traces.

@@ -59,6 +59,7 @@ impl<'a> Viewer<'a> {
             ReportKind::Measure => "measure",
             ReportKind::Inspect => "inspect",
             ReportKind::Speedup => "speedup",
+            ReportKind::Survey => "survey",
         };
         let version = env!("CARGO_PKG_VERSION");
         let head =

@@ -65,9 +65,7 @@ impl AppImage {
         if let Some(problem) = elf.section_problem() {
             return Err(no_appimage(problem.to_string()));
         }
-        let header = elf.header();
-        let table = u64::from(header.section_count).saturating_mul(u64::from(header.section_entry_size));
-        let image = usize::try_from(header.sections_offset.0.saturating_add(table)).unwrap_or(usize::MAX);
+        let image = usize::try_from(elf.header().end_of_section_headers()).unwrap_or(usize::MAX);
         if image == 0 {
             return Err(no_appimage("the runtime has no section headers, whose end is the image's offset".to_owned()));
         }

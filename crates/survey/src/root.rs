@@ -1,0 +1,43 @@
+//! What only a root file system knows: which package owns a file, and what a program's search for its libraries costs.
+
+use std::path::{Path, PathBuf};
+
+use coldstart_app::inspect::search_cost;
+use coldstart_inspect::SearchCost;
+use coldstart_packages::{AllOwners, Owner};
+use coldstart_startup::{Conditions, Inherit, Levels, SimulatedStart, StartOptions};
+
+use crate::error::SurveyError;
+
+/// A root file system.
+#[derive(Debug)]
+pub(crate) struct RootSystem {
+    owners: AllOwners,
+    start: StartOptions,
+}
+
+impl RootSystem {
+    pub(crate) fn open(path: &Path) -> Result<Self, SurveyError> {
+        let owners = AllOwners::of(path).map_err(|source| SurveyError::Packages { path: path.to_owned(), source })?;
+        // Neither this machine's processor nor this process's environment may change the result.
+        let conditions = Conditions { inherit: Inherit::Nothing, levels: Levels::None, ..Conditions::default() };
+        let sysroot = (path != Path::new("/")).then(|| path.to_owned());
+        Ok(Self { owners, start: StartOptions { sysroot, conditions, ..StartOptions::default() } })
+    }
+
+    /// The owner of a file with this path inside.
+    pub(crate) fn owner(&self, inside: &Path) -> Option<Owner> {
+        self.owners.owners_of(&[inside]).ok()?.pop().flatten()
+    }
+
+    /// What the search for a program's libraries costs; none where the loader's rules are not known.
+    pub(crate) fn search(&self, inside: &Path) -> Option<SearchCost> {
+        let start = SimulatedStart::new(inside, &self.start).ok()?;
+        start.closure().ok().map(|closure| search_cost(&closure))
+    }
+}
+
+/// A path below a root, as seen from inside.
+pub(crate) fn inside(below: &Path) -> PathBuf {
+    Path::new("/").join(below)
+}
