@@ -1,13 +1,10 @@
 //! Processors that static programs are built for, and what building them takes on a Debian machine with either.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Result, bail, ensure};
-use fs_err as fs;
 
-use crate::cargo::target_directory;
-use crate::tools::{Tool, install_missing, run, tool};
+use crate::tools::{Tool, install_missing, tool};
 
 /// A processor, by Rust's and the kernel's name (`uname -m`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -62,31 +59,6 @@ impl Architecture {
             Self::X86_64 => tool("qemu-system-x86_64", "qemu-system-x86"),
             Self::Aarch64 => tool("qemu-system-aarch64", "qemu-system-arm"),
         }
-    }
-
-    /// Lets the kernel start this processor's programs, also in other roots, until what is returned is dropped.
-    ///
-    /// # Errors
-    ///
-    /// The kernel lacks `binfmt_misc`, or the emulator cannot be installed.
-    pub(crate) fn start_by_emulator(self) -> Result<Registration> {
-        let program = match self {
-            Self::X86_64 => "qemu-x86_64-static",
-            Self::Aarch64 => "qemu-aarch64-static",
-        };
-        install_missing(&[tool(program, "qemu-user-static")])?;
-        // The kernel's table has a mount of its own here: whether the machine has one elsewhere does not matter.
-        let formats = target_directory()?.join("formats");
-        fs::create_dir_all(&formats)?;
-        run(Command::new("mount").args(["-t", "binfmt_misc", "binfmt_misc"]).arg(&formats))?;
-        let name = format!("qemu-{}", self.name());
-        let registration = Registration { ours: !formats.join(&name).exists(), name, formats };
-        if registration.ours {
-            // The line's flag `F` has the emulator opened now, so that it is found in other roots.
-            let line = fs::read_to_string(format!("/usr/lib/binfmt.d/{}.conf", registration.name))?;
-            fs::write(registration.formats.join("register"), line.trim_end())?;
-        }
-        Ok(registration)
     }
 
     /// Makes cargo build for this processor with glibc, as tests are; the directory below cargo's target directory that it
@@ -151,26 +123,6 @@ impl Architecture {
         cargo.env(format!("CFLAGS_{target}"), flags);
         cargo.env(format!("CARGO_TARGET_{}_LINKER", target.to_uppercase()), program);
         Ok(())
-    }
-}
-
-/// A format of programs that the kernel starts by an emulator, as long as this is there.
-pub(crate) struct Registration {
-    /// Where the kernel's table of formats is mounted for this.
-    formats: PathBuf,
-    name: String,
-    /// Whether it was not there before.
-    ours: bool,
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        let entry = self.formats.join(&self.name);
-        let removed =
-            if self.ours && entry.exists() { fs::write(entry, "-1").map_err(anyhow::Error::from) } else { Ok(()) };
-        if let Err(error) = removed.and_then(|()| run(Command::new("umount").arg(&self.formats))) {
-            eprintln!("warning: {error:#}");
-        }
     }
 }
 

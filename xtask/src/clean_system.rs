@@ -6,41 +6,29 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
-use crate::architecture::{Architecture, Registration};
 use crate::tools::{emptied, install_missing, run, tool};
+
+/// Where Debian's packages are.
+pub(crate) const MIRROR: &str = "http://deb.debian.org/debian";
 
 /// A new system of a release of Debian's, below a directory, with `/proc` and `/sys`.
 pub(crate) struct CleanSystem {
     root: PathBuf,
-    /// Lets programs of another processor be started.
-    _emulated: Option<Registration>,
 }
 
 impl CleanSystem {
-    pub(crate) fn new(release: &str, root: &Path) -> Result<Self> {
-        Self::of(Architecture::native()?, release, root)
-    }
-
-    /// The same for another processor, whose programs an emulator runs.
-    ///
     /// # Errors
     ///
-    /// Also when the kernel does not start programs of that processor by the emulator.
-    pub(crate) fn of(architecture: Architecture, release: &str, root: &Path) -> Result<Self> {
+    /// Without root, and when debootstrap fails.
+    pub(crate) fn new(release: &str, root: &Path) -> Result<Self> {
         ensure!(
             rustix::process::geteuid().is_root(),
             "a clean system needs root\nhint: sudo -E cargo xtask with the same arguments"
         );
         install_missing(&[tool("debootstrap", "debootstrap")])?;
         let root = emptied(root.to_owned())?;
-        let mut emulated = None;
-        let mut debootstrap = crate::corpus::debootstrap()?;
-        if architecture != Architecture::native()? {
-            emulated = Some(architecture.start_by_emulator()?);
-            debootstrap.arg(format!("--arch={}", architecture.debian()));
-        }
-        run(debootstrap.arg(release).arg(&root).stdout(Stdio::null()))?;
-        let system = Self { root, _emulated: emulated };
+        run(crate::corpus::debootstrap()?.arg(release).arg(&root).stdout(Stdio::null()))?;
+        let system = Self { root };
         for name in ["proc", "sys"] {
             run(Command::new("mount").arg("--rbind").arg(format!("/{name}")).arg(system.root.join(name)))?;
         }
@@ -61,8 +49,7 @@ impl CleanSystem {
     /// Lets `apt-get` install packages of the release, and get its sources.
     pub(crate) fn with_packages(&self, release: &str) -> Result<()> {
         fs::copy("/etc/resolv.conf", self.root.join("etc/resolv.conf"))?;
-        let mirror = "http://deb.debian.org/debian";
-        let sources = format!("deb {mirror} {release} main\ndeb-src {mirror} {release} main\n");
+        let sources = format!("deb {MIRROR} {release} main\ndeb-src {MIRROR} {release} main\n");
         fs::write(self.root.join("etc/apt/sources.list"), sources)?;
         self.shell("apt-get update").map(drop)
     }
@@ -80,12 +67,6 @@ impl CleanSystem {
     pub(crate) fn end(self) -> Result<()> {
         self.unmount()?;
         Ok(fs::remove_dir_all(&self.root)?)
-    }
-
-    /// The directory of the system, with nothing mounted in it.
-    pub(crate) fn finished(self) -> Result<PathBuf> {
-        self.unmount()?;
-        Ok(self.root.clone())
     }
 
     fn unmount(&self) -> Result<()> {

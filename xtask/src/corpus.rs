@@ -129,10 +129,18 @@ pub(crate) fn debootstrap() -> Result<Command> {
     let mut debootstrap = Command::new("debootstrap");
     debootstrap.arg("--variant=minbase");
     // Without the host's keyring debootstrap would trust whatever it downloads (debootstrap(8), --keyring).
+    debootstrap.arg(format!("--keyring={}", keyring()?.display()));
+    Ok(debootstrap)
+}
+
+/// Debian's keys.
+///
+/// # Errors
+/// When they are not on this machine.
+pub(crate) fn keyring() -> Result<&'static Path> {
     let keyring = Path::new("/usr/share/keyrings/debian-archive-keyring.gpg");
     ensure!(keyring.exists(), "{} is missing\nhint: apt-get install debian-archive-keyring", keyring.display());
-    debootstrap.arg(format!("--keyring={}", keyring.display()));
-    Ok(debootstrap)
+    Ok(keyring)
 }
 
 /// This machine's own mirrors of a Debian release.

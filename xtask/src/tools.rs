@@ -1,9 +1,10 @@
 //! What the tests and benchmarks need from Debian, installed when it is missing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use fs_err as fs;
 
 /// A program, or another file that is needed, and the package that brings it.
 #[derive(Clone, Copy)]
@@ -226,10 +227,16 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 /// A directory that is empty at the beginning.
 pub(crate) fn emptied(directory: PathBuf) -> Result<PathBuf> {
     if directory.exists() {
-        fs_err::remove_dir_all(&directory)?;
+        fs::remove_dir_all(&directory)?;
     }
-    fs_err::create_dir_all(&directory)?;
+    fs::create_dir_all(&directory)?;
     Ok(directory)
+}
+
+/// Writes a script that can be started.
+pub(crate) fn write_program(file: &Path, script: &str) -> Result<()> {
+    fs::write(file, script)?;
+    Ok(fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755))?)
 }
 
 #[cfg(test)]

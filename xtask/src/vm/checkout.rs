@@ -21,8 +21,8 @@ const SIZE: &str = "12G";
 /// control groups, of which only those below the first may be told what to manage (kernel: `cgroup-v2.rst`, "No Internal Process
 /// Constraint").
 const START: &str = "\
+mkdir -p /dev/pts /dev/shm
 mount -t devpts devpts /dev/pts
-mkdir -p /dev/shm
 mount -t tmpfs tmpfs /dev/shm
 mount -t tracefs tracefs /sys/kernel/tracing
 mount -t debugfs debugfs /sys/kernel/debug
@@ -34,43 +34,51 @@ ip link set lo up
 modprobe -a loop fuse overlay erofs squashfs
 ";
 
+/// The disk with the checkout.
+pub(super) struct Checkout {
+    pub(super) disk: PathBuf,
+    /// Where it is mounted: the directory that holds both the checkout and what was built from it.
+    pub(super) place: PathBuf,
+}
+
 /// Builds the tests and puts those that were asked for onto a disk, with what runs them.
 ///
 /// # Errors
 ///
-/// When they cannot be built, and when they are built elsewhere than below the checkout.
-pub(super) fn disk(architecture: Architecture, filters: &[&str], jobs: usize, minutes: u64) -> Result<PathBuf> {
+/// When they cannot be built, and when they are built too far from the checkout.
+pub(super) fn disk(architecture: Architecture, filters: &[&str], jobs: usize, minutes: u64) -> Result<Checkout> {
     let target = target_directory()?;
+    let place = common_directory(&workspace(), &target);
     ensure!(
-        target.starts_with(workspace()),
-        "{} is not below {}\nhint: build without CARGO_TARGET_DIR",
-        target.display(),
-        workspace().display()
+        place.components().count() > 2,
+        "only one disk is made for {} and {}\nhint: build without CARGO_TARGET_DIR",
+        workspace().display(),
+        target.display()
     );
     let mut build = cargo();
     let built = target.join(architecture.build_for_glibc(&mut build)?).join("debug");
     let mut binaries = binaries::build_by(build)?;
     let home = target.join("vm").join(architecture.name());
     let tree = emptied(home.join("checkout"))?;
-    copy_checkout(&tree)?;
-    let place = |file: &Path| -> Result<PathBuf> { Ok(tree.join(file.strip_prefix(workspace())?)) };
+    let there = |file: &Path| -> Result<PathBuf> { Ok(tree.join(file.strip_prefix(&place)?)) };
+    copy_checkout(&there(&workspace())?)?;
     let packages: HashSet<String> = binaries.iter().map(|binary| binary.package.clone()).collect();
     binaries.retain(|binary| filters.iter().any(|filter| may_hold(binary, filter, &packages)));
     for binary in &binaries {
-        link(&binary.executable, &place(&binary.executable)?)?;
+        link(&binary.executable, &there(&binary.executable)?)?;
     }
     // The programs themselves, the examples and libraries that tests start, and the directory of their files.
     for directory in [built.clone(), built.join("examples")] {
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
             if entry.file_type()?.is_file() {
-                link(&entry.path(), &place(&entry.path())?)?;
+                link(&entry.path(), &there(&entry.path())?)?;
             }
         }
     }
-    fs::create_dir_all(place(&target.join("tmp"))?)?;
+    fs::create_dir_all(there(&target.join("tmp"))?)?;
     let list = target.join("vm-tests.json");
-    fs::write(place(&list)?, serde_json::to_vec(&binaries)?)?;
+    fs::write(there(&list)?, serde_json::to_vec(&binaries)?)?;
     let script = format!(
         "{START}{} test --built {} --jobs {jobs} --minutes {minutes} {}\necho '{LAST_WORD}'$?\n",
         quoted(&built.join("xtask")),
@@ -81,7 +89,12 @@ pub(super) fn disk(architecture: Architecture, filters: &[&str], jobs: usize, mi
     let disk = home.join("checkout.ext4");
     make_disk(&tree, &disk, SIZE)?;
     fs::remove_dir_all(tree)?;
-    Ok(disk)
+    Ok(Checkout { disk, place })
+}
+
+/// The innermost directory that both are below.
+fn common_directory(one: &Path, other: &Path) -> PathBuf {
+    one.components().zip(other.components()).take_while(|(one, other)| one == other).map(|(one, _)| one).collect()
 }
 
 /// Whether a test named like this filter may be in a test program. One that begins with a package's name is of that package; of any
@@ -120,7 +133,8 @@ fn link(file: &Path, name: &Path) -> Result<()> {
         Ok(()) => Ok(()),
         // It was built with others that have been linked already.
         Err(_) if name.exists() => Ok(()),
-        Err(error) => Err(error.into()),
+        // On another file system.
+        Err(_) => Ok(fs::copy(file, name).map(drop)?),
     }
 }
 
@@ -131,6 +145,14 @@ fn quoted(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_disk_holds_the_checkout_and_what_was_built() {
+        let common = |one: &str, other: &str| common_directory(Path::new(one), Path::new(other));
+        assert_eq!(common("/home/me/coldstart", "/home/me/coldstart/out"), Path::new("/home/me/coldstart"));
+        assert_eq!(common("/home/me/coldstart", "/home/me/built"), Path::new("/home/me"));
+        assert_eq!(common("/home/me/coldstart", "/var/built"), Path::new("/"));
+    }
 
     #[test]
     fn only_test_programs_of_a_named_package_are_taken() {

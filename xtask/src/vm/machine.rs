@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use super::checkout::Checkout;
 use crate::architecture::Architecture;
-use crate::cargo::workspace;
 
 /// What the machine says last, followed by the exit status of the tests.
 pub(super) const LAST_WORD: &str = "coldstart-tests ended with ";
@@ -20,7 +20,7 @@ pub(super) struct Machine<'a> {
     pub(super) initial: &'a Path,
     /// What it writes there is forgotten when it ends.
     pub(super) system: &'a Path,
-    pub(super) checkout: &'a Path,
+    pub(super) checkout: &'a Checkout,
 }
 
 impl Machine<'_> {
@@ -47,14 +47,14 @@ impl Machine<'_> {
             }
         };
         command.arg("-kernel").arg(self.kernel).arg("-initrd").arg(self.initial);
-        for (file, snapshot) in [(self.system, "on"), (self.checkout, "off")] {
+        for (file, snapshot) in [(self.system, "on"), (self.checkout.disk.as_path(), "off")] {
             command
                 .arg("-drive")
                 .arg(format!("if=virtio,format=raw,cache=unsafe,snapshot={snapshot},file={}", file.display()));
         }
         command.arg("-append").arg(format!(
-            "console={console} root=/dev/vda rw quiet loglevel=3 panic=-1 init=/sbin/coldstart-init coldstart_place={}",
-            workspace().display()
+            "console={console} quiet loglevel=3 panic=-1 coldstart_place={}",
+            self.checkout.place.display()
         ));
         let mut child = command
             .stdin(Stdio::null())

@@ -2,10 +2,12 @@
 //!
 //! What runs there: one of Debian's kernels as packaged, a minimal system with the tools that the tests start, and the tests
 //! as this machine built them. A machine has two disks: the system, which is made once and never changed, and this checkout
-//! with the test programs at the same path as here, which is made anew each time.
+//! with the test programs at the same paths as here, which is made anew each time.
 
 mod checkout;
+mod initial;
 mod machine;
+mod packages;
 mod system;
 
 use std::time::Duration;
@@ -90,7 +92,9 @@ pub(crate) fn vm(arguments: &VmArguments) -> Result<()> {
     install_missing(&[
         architecture.machine_emulator(),
         tool("mke2fs", "e2fsprogs"),
-        tool("debootstrap", "debootstrap"),
+        tool("cpio", "cpio"),
+        tool("depmod", "kmod"),
+        tool("xz", "xz-utils"),
     ])?;
     let system = system::System::ready(architecture)?;
     let filters: Vec<&str> = match &arguments.filters[..] {

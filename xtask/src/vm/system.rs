@@ -1,4 +1,4 @@
-//! The system's disk: Debian 12, what the tests start, and the kernels, which the emulator loads from outside it.
+//! The system's disk: Debian 12 with what the tests start. The kernels are loaded by the emulator, from beside it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,10 +6,10 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use fs_err as fs;
 
-use super::Kernel;
+use super::packages::Packages;
+use super::{Kernel, initial};
 use crate::architecture::Architecture;
-use crate::clean_system::CleanSystem;
-use crate::tools::{FOR_TESTS, run};
+use crate::tools::{FOR_TESTS, emptied, run, write_program};
 
 const RELEASE: &str = "bookworm";
 /// Where Debian 13's kernel is built for Debian 12.
@@ -30,10 +30,31 @@ const LEFT_OUT: &[&str] = &[
     "skopeo",
     "umoci",
 ];
+/// What the machine itself needs to start: modules of the kernel, a shell before the system's disk is there, `ip`, `sysctl`.
+const BESIDES: &[&str] = &["busybox-static", "iproute2", "kmod", "procps"];
+/// The links that packages' scripts make, for programs that tests and tools start by these names, and for directories.
+const LINKS: &[(&str, &str)] = &[
+    ("usr/bin/awk", "mawk"),
+    ("usr/bin/c++", "g++"),
+    ("usr/bin/cc", "gcc"),
+    ("usr/bin/php", "php8.2"),
+    ("usr/bin/which", "which.debianutils"),
+    ("var/lock", "/run/lock"),
+    ("var/run", "/run"),
+];
+/// The files that packages' scripts copy.
+const COPIES: &[(&str, &str)] =
+    &[("etc/group", "usr/share/base-passwd/group.master"), ("etc/passwd", "usr/share/base-passwd/passwd.master")];
 /// What is started in place of an init: the checkout's disk goes where the checkout lies on the machine that built it, and what
 /// stands there does the rest. The kernel hands on what it does not know of its command line as environment.
 const INIT: &str = r#"#!/bin/sh
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir /run/lock
+# Here and not where the system was made: glibc's ldconfig reads libraries of its own processor only.
+ldconfig
 mkdir -p "$coldstart_place"
 mount /dev/vdb "$coldstart_place" && setsid --wait sh "$coldstart_place/start-tests" </dev/null
 echo o > /proc/sysrq-trigger
@@ -52,7 +73,8 @@ impl System {
     pub(super) fn ready(architecture: Architecture) -> Result<Self> {
         let home = crate::cargo::target_directory()?.join("vm").join(architecture.name());
         let system = Self { home };
-        let recipe = format!("{RELEASE} {} {SIZE}\n{INIT}", packages().join(" "));
+        let recipe =
+            format!("{RELEASE} {} {SIZE} {LINKS:?} {COPIES:?}\n{INIT}{}", packages().join(" "), initial::MOUNT);
         let stamp = system.home.join("recipe");
         if fs::read_to_string(&stamp).is_ok_and(|earlier| earlier == recipe) {
             return Ok(system);
@@ -66,34 +88,23 @@ impl System {
     }
 
     fn make(&self, architecture: Architecture) -> Result<()> {
-        let clean = CleanSystem::of(architecture, RELEASE, &self.home.join("tree"))?;
-        clean.with_packages(RELEASE)?;
-        let install = "DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends";
-        clean.shell(&format!("{install} {} >/dev/null", packages().join(" ")))?;
+        let archive = Packages::of(architecture, &[RELEASE, BACKPORTS], &self.home.join("apt"))?;
+        let mut packages: Vec<String> = packages().iter().map(|&name| name.to_owned()).collect();
+        let mut kernels = Vec::new();
         for kernel in [Kernel::Bookworm, Kernel::Trixie] {
-            let sources = clean.root().join("etc/apt/sources.list");
-            let text = fs::read_to_string(&sources)?.replace(&format!(" {RELEASE} "), &format!(" {} ", kernel.suite()));
-            fs::write(clean.root().join("etc/apt/sources.list.d/kernel.list"), text)?;
-            clean.shell("apt-get -qq update")?;
-            let name = format!("linux-image-{}", architecture.debian());
-            // The package that always needs the newest, and by its name the one that it needs.
-            let package = clean.shell(&format!(
-                "apt-cache show {name}/{} | sed -n 's/^Depends: *\\(linux-image-[^ ,]*\\).*/\\1/p' | head -n 1",
-                kernel.suite()
-            ))?;
-            let package = package.trim();
-            clean.shell(&format!("{install} --target-release {} {package} >/dev/null", kernel.suite()))?;
-            let version = package.strip_prefix("linux-image-").context("apt names no kernel")?;
-            let boot = clean.root().join("boot");
-            fs::copy(boot.join(format!("vmlinuz-{version}")), self.kernel(kernel))?;
-            fs::copy(boot.join(format!("initrd.img-{version}")), self.initial(kernel))?;
+            let package = archive.needed_by(&format!("linux-image-{}", architecture.debian()), kernel.suite())?;
+            let version = package.strip_prefix("linux-image-").context("apt names no kernel")?.to_owned();
+            kernels.push((kernel, version));
+            packages.push(package);
         }
-        let init = clean.root().join("sbin/coldstart-init");
-        fs::write(&init, INIT)?;
-        fs::set_permissions(&init, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-        fs::write(clean.root().join("etc/hosts"), "127.0.0.1 localhost\n")?;
-        clean.shell("apt-get clean; rm -rf /var/lib/apt/lists/*")?;
-        let tree = clean.finished()?;
+        let tree = emptied(self.home.join("tree"))?;
+        archive.unpack(&packages, &tree)?;
+        archive.end()?;
+        for (kernel, version) in kernels {
+            fs::copy(tree.join("boot").join(format!("vmlinuz-{version}")), self.kernel(kernel))?;
+            initial::make(&tree, &version, &self.initial(kernel))?;
+        }
+        set_up(&tree)?;
         make_disk(&tree, &self.disk(), SIZE)?;
         Ok(fs::remove_dir_all(tree)?)
     }
@@ -124,11 +135,27 @@ impl Kernel {
 
 fn packages() -> Vec<&'static str> {
     let wanted = FOR_TESTS.iter().map(|tool| tool.package).filter(|package| !LEFT_OUT.contains(package));
-    let besides = ["kmod", "initramfs-tools", "iproute2", "procps"];
-    let mut packages: Vec<&str> = wanted.chain(besides).collect();
+    let mut packages: Vec<&str> = wanted.chain(BESIDES.iter().copied()).collect();
     packages.sort_unstable();
     packages.dedup();
     packages
+}
+
+/// Makes a system of unpacked packages: what their scripts would have made, and what is started first.
+fn set_up(tree: &Path) -> Result<()> {
+    for (name, content) in LINKS {
+        let link = tree.join(name);
+        if link.is_dir() {
+            // A package has the directory, and its script replaces it.
+            fs::remove_dir(&link)?;
+        }
+        fs::os::unix::fs::symlink(content, link)?;
+    }
+    for (name, from) in COPIES {
+        fs::copy(tree.join(from), tree.join(name))?;
+    }
+    fs::write(tree.join("etc/hosts"), "127.0.0.1 localhost\n")?;
+    write_program(&tree.join("sbin/coldstart-init"), INIT)
 }
 
 /// Makes an ext4 file system in a file, with what is below a directory.
