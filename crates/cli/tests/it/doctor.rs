@@ -23,6 +23,9 @@ const WITNESS: &str = include_str!("doctor/witness.py");
 /// Installs a filter as container managers do: `cachestat` looks as if the kernel were old, performance events are refused.
 const FILTERED: &str = include_str!("doctor/filtered.py");
 
+/// Installs a filter that makes `prctl` look as on Linux before 6.4.
+const OLD_PRCTL: &str = include_str!("doctor/old_prctl.py");
+
 /// A root made of what the machine's root holds, with a proc of its own, reached by pivot_root, as container managers do.
 const CONTAINER: &str = include_str!("doctor/container.sh");
 
@@ -331,6 +334,11 @@ fn works_in_a_chroot_with_nothing_but_the_program() {
     assert_eq!(check(&report, "dev-null")["status"], "no", "{report:#}");
     assert_eq!(report["impossible"], serde_json::json!(["measure", "speedup"]));
     assert_eq!(output.status.code(), Some(1));
+    // Without files of the kernel's, the size of a page comes from `prctl` or from what the process was started with.
+    let mut older = Command::new("python3");
+    older.args(["-c", OLD_PRCTL, "chroot"]).arg(&root).args(["/coldstart", "doctor", "--json"]);
+    let older = older.stdin(Stdio::null()).output().unwrap();
+    assert_eq!(older.status.code(), Some(1), "{}", text(&older.stderr));
     let measure = |state: &str, expected: i32| {
         let measured = enter(&["measure", "--state", state, "--runs", "2", "--", "/coldstart", "--version"]);
         assert_eq!(measured.status.code(), Some(expected), "{state}: {}", text(&measured.stderr));
