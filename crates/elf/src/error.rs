@@ -51,6 +51,9 @@ pub enum ElfError {
         /// What is wrong.
         problem: &'static str,
     },
+    /// Very many records refer to the same bytes of a string table.
+    #[error("the names in the file overlap, and together are more than four times as long as the file")]
+    OverlappingNames,
 }
 
 /// The result of reading something from an ELF file.

@@ -8,7 +8,7 @@ use crate::error::{ElfError, Result};
 use crate::header::Header;
 use crate::section::{Section, SectionHeader, SectionKind};
 use crate::segment::{Segment, SegmentKind};
-use crate::strings::Strings;
+use crate::strings::{NameRoom, Strings};
 
 /// `e_phnum` when the count is in the first section header (`PN_XNUM`).
 const COUNT_IS_ELSEWHERE: u16 = 0xffff;
@@ -252,8 +252,13 @@ fn read_sections<'data>(
         _ => &[],
     };
     let names = Strings::new(names);
-    let name_of = |header: &SectionHeader| names.get(header.name_offset.into()).unwrap_or_default();
-    Ok(table.iter().map(|header| Section { name: name_of(&header), header }).collect())
+    let mut room = NameRoom::for_size(bytes.len() as u64);
+    let section = |header: SectionHeader| {
+        let name = names.get(header.name_offset.into()).unwrap_or_default();
+        room.take(name)?;
+        Ok(Section { name, header })
+    };
+    table.iter().map(section).collect()
 }
 
 /// One of the two header tables: its name, offset and entry size in the ELF header.

@@ -77,7 +77,7 @@ pub use relr::{NotRelr, RelrEncoder, RelrTable, RelrWord};
 pub use section::{Section, SectionHeader, SectionKind};
 pub use segment::{Segment, SegmentKind};
 pub use span::{FileSpan, Position, PositionError, Span, VaddrSpan};
-pub use strings::Strings;
+pub use strings::{NameRoom, Strings};
 pub use symbol::{Symbol, SymbolBinding, SymbolKind, SymbolTable, SymbolVisibility};
 pub use sysv_hash::{SysvHashTable, sysv_hash};
 pub use unwind::UnwindTable;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::file::ElfFile;
 use crate::gnu_hash::GnuHashTable;
 use crate::section::{Section, SectionKind};
-use crate::strings::Strings;
+use crate::strings::{NameRoom, Strings};
 use crate::sysv_hash::SysvHashTable;
 
 /// The type of a symbol: `STT_*`.
@@ -215,6 +215,11 @@ impl<'data> SymbolTable<'data> {
     /// The symbol table without the names.
     pub fn table(&self) -> Table<'data, Symbol> {
         self.symbols
+    }
+
+    /// Room for reading all names of the table once.
+    pub fn name_room(&self) -> NameRoom {
+        NameRoom::for_size(self.strings.size().saturating_add(self.symbols.bytes().len() as u64))
     }
 
     /// The names.

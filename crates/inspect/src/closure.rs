@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use coldstart_elf::{ElfFile, GnuHashTable, SymbolTable, SysvHashTable};
+use coldstart_elf::{ElfFile, GnuHashTable, NameRoom, SymbolTable, SysvHashTable};
 use serde::Serialize;
 
 use crate::findings::{Certainty, Finding, FindingKind, Fix, Saving, rank};
@@ -23,9 +23,16 @@ impl Wants {
     pub fn of(file: &ElfFile<'_>) -> coldstart_elf::Result<Self> {
         let Some(dynamic) = file.dynamic()? else { return Ok(Self::default()) };
         let symbols = file.dynamic_symbols(&dynamic)?;
-        let undefined = symbols.iter().filter(|symbol| !symbol.is_defined());
-        let names = undefined.map(|symbol| symbols.name(&symbol).to_vec()).filter(|name| !name.is_empty());
-        Ok(Self { names: names.collect() })
+        let mut room = NameRoom::of(file);
+        let mut names = Vec::new();
+        for symbol in symbols.iter().filter(|symbol| !symbol.is_defined()) {
+            let name = symbols.name(&symbol);
+            room.take(name)?;
+            if !name.is_empty() {
+                names.push(name.to_vec());
+            }
+        }
+        Ok(Self { names })
     }
 }
 

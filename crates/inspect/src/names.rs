@@ -73,6 +73,7 @@ impl<'data> Names<'data> {
     }
 
     fn add(&mut self, table: &SymbolTable<'data>) {
+        let mut room = table.name_room();
         for symbol in table.iter().filter(Symbol::has_address) {
             let list = match symbol.kind {
                 SymbolKind::Function | SymbolKind::IndirectFunction => &mut self.functions,
@@ -80,6 +81,9 @@ impl<'data> Names<'data> {
                 _ => continue,
             };
             let name = table.name(&symbol);
+            if room.take(name).is_err() {
+                break;
+            }
             if !name.is_empty() {
                 list.push(Named { start: symbol.value, size: symbol.size, name });
             }

@@ -2,7 +2,7 @@
 //!
 //! Names are bytes: file names on Linux need not be UTF-8, and the loader compares them with `strcmp`.
 
-use coldstart_elf::{ByteOrder, DynamicTable, ElfError, ElfFile, Tag};
+use coldstart_elf::{ByteOrder, DynamicTable, ElfError, ElfFile, NameRoom, Tag};
 
 use crate::Fault;
 
@@ -69,7 +69,16 @@ impl ObjectFacts {
         facts.fault = Fault::of(file)?;
         if let Some(dynamic) = file.dynamic()? {
             let strings = file.dynamic_strings(&dynamic)?;
-            facts.enter_dynamic(&dynamic, |offset| strings.get(offset).map(<[u8]>::to_vec));
+            let (mut room, mut overlap) = (NameRoom::of(file), Ok(()));
+            facts.enter_dynamic(&dynamic, |offset| {
+                if overlap.is_err() {
+                    return None;
+                }
+                let name = strings.get(offset)?;
+                overlap = room.take(name);
+                Some(name.to_vec())
+            });
+            overlap?;
         }
         Ok(facts)
     }

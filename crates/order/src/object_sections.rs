@@ -1,6 +1,6 @@
 //! Object files and archives of them: which section defines which function.
 
-use coldstart_elf::{ElfFile, SymbolKind};
+use coldstart_elf::{ElfFile, NameRoom, SymbolKind};
 
 use crate::error::OrderError;
 use crate::script::InputSections;
@@ -34,11 +34,14 @@ fn add(bytes: &[u8], sections: &mut InputSections) -> Result<(), OrderError> {
         return Err(OrderError::NoObject { problem: "it has no section headers, or was cut before them".to_owned() });
     }
     let Some(table) = file.symbols().map_err(no_object)? else { return Ok(()) };
+    let mut room = NameRoom::of(&file);
     for symbol in table.iter().filter(|symbol| symbol.kind == SymbolKind::Function && symbol.is_defined()) {
         if let Some(section) = file.sections().get(usize::from(symbol.section))
             && let Ok(name) = std::str::from_utf8(section.name)
         {
-            sections.add_symbol(table.name(&symbol), name);
+            let symbol = table.name(&symbol);
+            room.take(symbol).and_then(|()| room.take(section.name)).map_err(no_object)?;
+            sections.add_symbol(symbol, name);
         }
     }
     Ok(())

@@ -187,6 +187,7 @@ fn named(
 ) -> Vec<Named> {
     let mut named = Vec::new();
     for table in symbol_tables(file, debug) {
+        let mut room = table.name_room();
         let is_function = |kind| matches!(kind, SymbolKind::Function | SymbolKind::IndirectFunction);
         for symbol in table.iter().filter(|symbol| symbol.has_address() && is_function(symbol.kind) && symbol.size > 0)
         {
@@ -194,7 +195,11 @@ fn named(
             match code.place(start, end) {
                 Place::Code => {
                     // Parts are local, and reading every name of a large table takes its time.
-                    let is_part = symbol.binding == SymbolBinding::Local && is_part(table.name(&symbol));
+                    let name = if symbol.binding == SymbolBinding::Local { table.name(&symbol) } else { b"" };
+                    if room.take(name).is_err() {
+                        break;
+                    }
+                    let is_part = is_part(name);
                     named.push(Named { start, end, is_part });
                 }
                 Place::Linkage => dropped.no_function = dropped.no_function.saturating_add(1),

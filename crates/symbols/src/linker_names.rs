@@ -4,12 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_elf::{ElfFile, SymbolBinding, SymbolKind, build_id};
+use coldstart_elf::{ElfError, ElfFile, SymbolBinding, SymbolKind, build_id};
 
 use super::debug_names::{DebugNames, symbol_tables};
 use super::error::ObjectError;
 use super::file::ObjectFile;
-use super::sections::loaded_sections;
+use super::sections::{loaded_sections, section_name};
 
 /// A function or variable by one of its names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,23 +70,25 @@ pub fn linker_names(path: &Path) -> Result<LinkerNames, ObjectError> {
             DebugNames::File(debug) => Some(debug.path().to_owned()),
             _ => None,
         };
-        LinkerNames {
-            symbols: symbols(file, &debug),
+        Ok(LinkerNames {
+            symbols: symbols(file, &debug)?,
             sections: sections(file),
             build_id: build_id(file).map(|id| id.bytes().iter().map(|byte| format!("{byte:02x}")).collect()),
             debug_file,
             is_complete: has_own || debug.symbols().is_some(),
-        }
+        })
     })?;
+    let names = names.map_err(|source| ObjectError::Elf { path: path.to_owned(), source })?;
     match debug.shrank() {
         true => Err(ObjectError::Shrank { path: names.debug_file.unwrap_or_else(|| path.to_owned()) }),
         false => Ok(names),
     }
 }
 
-fn symbols(file: &ElfFile<'_>, debug: &DebugNames) -> Vec<LinkerSymbol> {
+fn symbols(file: &ElfFile<'_>, debug: &DebugNames) -> Result<Vec<LinkerSymbol>, ElfError> {
     let mut found = Vec::new();
     for table in symbol_tables(file, debug.symbols()) {
+        let mut room = table.name_room();
         for symbol in table.iter().filter(|symbol| symbol.has_address()) {
             let is_function = match symbol.kind {
                 SymbolKind::Function | SymbolKind::IndirectFunction => true,
@@ -94,6 +96,7 @@ fn symbols(file: &ElfFile<'_>, debug: &DebugNames) -> Vec<LinkerSymbol> {
                 _ => continue,
             };
             let name = table.name(&symbol);
+            room.take(name)?;
             // `.symtab` has versions in the name: `realpath@@GLIBC_2.3`.
             let end = name.iter().position(|byte| *byte == b'@').filter(|end| *end > 0).unwrap_or(name.len());
             let name = name.get(..end).unwrap_or(name).to_vec();
@@ -107,7 +110,7 @@ fn symbols(file: &ElfFile<'_>, debug: &DebugNames) -> Vec<LinkerSymbol> {
     found.sort_unstable();
     // The loader's table repeats the linker's.
     found.dedup_by(|next, first| next.address == first.address && next.name == first.name);
-    found
+    Ok(found)
 }
 
 /// A debug file has the section headers of its object, and program headers whose offsets are wrong; so only the former are
@@ -122,7 +125,7 @@ fn sections(file: &ElfFile<'_>) -> Vec<SectionPlace> {
             header.is_loaded() && header.size > 0 && !header.is_thread_local()
         })
         .map(|section| {
-            let name = String::from_utf8_lossy(section.name).into_owned();
+            let name = section_name(section);
             let header = &section.header;
             let is_linkage = is_linkage(&name);
             let (address, size) = (header.address.0, header.size);

@@ -61,8 +61,14 @@ pub(super) fn names<'data>(
     }
     let mut found = Vec::new();
     for table in symbol_tables(file, debug) {
-        let candidate = |symbol: Symbol| candidate(file.encoding().machine, &table, &symbol, sections, touched);
-        found.extend(table.iter().filter_map(candidate));
+        let mut room = table.name_room();
+        for symbol in table.iter() {
+            let candidate = candidate(file.encoding().machine, &table, &symbol, sections, touched);
+            if candidate.as_ref().is_some_and(|candidate| room.take(candidate.name).is_err()) {
+                break;
+            }
+            found.extend(candidate);
+        }
     }
     found.sort_unstable();
     // The largest size that any of the names of an address has.

@@ -39,6 +39,14 @@ pub(super) fn section_at(sections: &[LoadedSection], address: u64) -> Option<&Lo
     sections.get(behind.checked_sub(1)?).filter(|section| address < section.end())
 }
 
+/// The longest name that is kept, in bytes. Sections may share a name, and each entry of a trace has its section's.
+const LONGEST_NAME: usize = 255;
+
+/// A section's name, or its beginning.
+pub(super) fn section_name(section: &Section<'_>) -> String {
+    String::from_utf8_lossy(section.name.get(..LONGEST_NAME).unwrap_or(section.name)).into_owned()
+}
+
 fn from_header(file: &ElfFile<'_>, section: &Section<'_>) -> Option<LoadedSection> {
     let header = &section.header;
     let is_zero_filled = header.kind == SectionKind::Zeros;
@@ -49,7 +57,7 @@ fn from_header(file: &ElfFile<'_>, section: &Section<'_>) -> Option<LoadedSectio
     file.segment_at(header.address)?;
     Some(LoadedSection {
         section: ObjectSection {
-            name: String::from_utf8_lossy(section.name).into_owned(),
+            name: section_name(section),
             address: header.address.0,
             offset: header.offset.0,
             size: header.size,

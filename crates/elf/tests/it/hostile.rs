@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use coldstart_elf::{ElfFile, SegmentKind};
+use coldstart_elf::{ElfError, ElfFile, SegmentKind};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -145,5 +145,30 @@ fn files_cut_off_anywhere_are_read_or_refused() {
     for original in ORIGINALS.iter().filter(|original| original.bytes.len() < 10_000) {
         // Odd, so that every kind of record is cut within.
         (0..original.bytes.len()).step_by(61).for_each(|length| exercise_all(&original.bytes[..length]));
+    }
+}
+
+#[test]
+fn section_names_that_share_their_bytes_take_no_more_time_than_the_file() {
+    const SECTIONS: u64 = 20_000;
+    let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    // Each section has the same name of 1 MB, which may have no end. The last one is the table of names.
+    for end in [0, b'x'] {
+        let names = [vec![b'x'; 1 << 20], vec![end]].concat();
+        let size = names.len() as u64;
+        let section = |kind: u64| words(&[kind << 32, 0, 0, 64, size, 0, 1, 0]);
+        let counts = 64 << 16 | SECTIONS << 32 | (SECTIONS - 1) << 48;
+        let bytes = [
+            [&b"\x7fELF\x02\x01\x01"[..], &[0; 9]].concat(),
+            words(&[3 | 62 << 16 | 1 << 32, 0, 0, 64 + size, 64 << 32 | 56 << 48, counts]),
+            names,
+            section(1).repeat(SECTIONS as usize - 1),
+            section(3),
+        ]
+        .concat();
+        let file = ElfFile::parse(&bytes).unwrap();
+        let expected = (end == 0).then_some(&ElfError::OverlappingNames);
+        assert_eq!(file.section_problem(), expected);
+        assert!(file.sections().iter().all(|section| section.name.is_empty()));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use coldstart_elf::Tag;
+use coldstart_elf::{NameRoom, Tag};
 use serde::Serialize;
 
 use super::text;
@@ -39,8 +39,17 @@ pub(super) fn names(object: &Object<'_>, problems: &mut Vec<String>) -> LoaderNa
     let name = |offset: u64| strings.get(offset).map(text);
     let of_tag = |tag| dynamic.get(tag).and_then(name);
     let (rpath, runpath) = (of_tag(Tag::RPATH), of_tag(Tag::RUNPATH));
+    let mut room = NameRoom::of(&object.file);
+    let mut needed = Vec::new();
+    for name in dynamic.all(Tag::NEEDED).filter_map(|offset| strings.get(offset)) {
+        if let Err(error) = room.take(name) {
+            problems.push(error.to_string());
+            break;
+        }
+        needed.push(text(name));
+    }
     LoaderNames {
-        needed: dynamic.all(Tag::NEEDED).filter_map(name).collect(),
+        needed,
         soname: of_tag(Tag::SONAME),
         search_directories: runpath.as_deref().or(rpath.as_deref()).map_or(0, directories),
         rpath,

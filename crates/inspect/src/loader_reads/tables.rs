@@ -1,6 +1,6 @@
 //! The tables other than relocations that the loader reads, page by page.
 
-use coldstart_elf::{SegmentKind, Tag, Vaddr, VersionTable};
+use coldstart_elf::{NameRoom, SegmentKind, Tag, Vaddr, VersionTable};
 
 use super::readahead::Disk;
 use crate::file_pages::page_of;
@@ -53,8 +53,10 @@ pub(super) fn hash_table(object: &Object<'_>, disk: &mut Disk) {
 pub(super) fn names(object: &Object<'_>, disk: &mut Disk) {
     let Some(dynamic) = &object.dynamic else { return };
     let Ok(strings) = object.file.dynamic_strings(dynamic) else { return };
+    let mut room = NameRoom::of(&object.file);
     for tag in [Tag::SONAME, Tag::RPATH, Tag::RUNPATH, Tag::NEEDED] {
-        dynamic.all(tag).filter_map(|offset| strings.get(offset)).for_each(|name| touch_part(object, disk, name));
+        let names = dynamic.all(tag).filter_map(|offset| strings.get(offset));
+        names.take_while(|name| room.take(name).is_ok()).for_each(|name| touch_part(object, disk, name));
     }
 }
 

@@ -350,3 +350,12 @@ fn static_programs_are_counted_by_their_own_tables() {
         assert_eq!((stripped.relocations.count, stripped.build_id), (expected, found.build_id), "{name}");
     }
 }
+
+#[test]
+fn names_that_share_their_bytes_do_not_take_more_memory_than_the_file() {
+    // 64 GB, of a file of 2 MB.
+    let many = look(&coldstart_testing::library_that_needs(&vec![b'x'; 1 << 20], 1 << 16)).unwrap();
+    let layout = many.parts.layout;
+    assert!(layout.problems.iter().any(|problem| problem.contains("overlap")), "{:?}", layout.problems);
+    assert!(layout.names.needed.len() < 10);
+}

@@ -1,7 +1,8 @@
 //! What is read of an object is what another reader of ELF files reads of it.
 
-use coldstart_elf::ElfFile;
+use coldstart_elf::{ElfError, ElfFile};
 use coldstart_loader::{FileSystem, ObjectFacts, Probe};
+use coldstart_testing::library_that_needs;
 
 use crate::common::{Files, read_facts};
 
@@ -23,4 +24,14 @@ fn facts_are_those_that_the_object_crate_reads() {
         }
     }
     assert!(compared >= 100, "only {compared} objects were there to compare");
+}
+
+#[test]
+fn names_that_share_their_bytes_do_not_take_more_memory_than_the_file() {
+    let few = library_that_needs(b"libc.so.6", 3);
+    let facts = ObjectFacts::of(&ElfFile::parse(&few).unwrap()).unwrap();
+    assert_eq!(facts.needed, [b"libc.so.6"; 3]);
+    // 64 GB, of a file of 2 MB.
+    let many = library_that_needs(&vec![b'x'; 1 << 20], 1 << 16);
+    assert_eq!(ObjectFacts::of(&ElfFile::parse(&many).unwrap()), Err(ElfError::OverlappingNames));
 }
