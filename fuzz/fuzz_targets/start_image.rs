@@ -45,7 +45,7 @@ fn image(compression: Compression) -> Vec<u8> {
     ];
     entries.extend((0..40).map(|number| entry(&format!("/d/{number}{}", "x".repeat(100)), EntryKind::Fifo)));
     let run = HotRun { path: Arc::from(std::path::Path::new("/hot")), pages: PageRange::new(1, 2).expect("two"), programs: 1 };
-    let hot = HotOrder { programs: vec!["p".into()], runs: vec![run] };
+    let hot = HotOrder { programs: vec!["p".into()], outside: vec![b"a plan".to_vec()], runs: vec![run] };
     let plan = Plan::with_compression(entries, vec!["/".into()], &hot, compression).expect("it fits");
     let mut file = tempfile();
     write_image(&file, &plan, &mut |_| ControlFlow::Continue(())).expect("it is written");

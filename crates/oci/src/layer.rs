@@ -87,14 +87,14 @@ fn copy(
 }
 
 /// All frames of a zstd file, one after the other; skippable ones are passed over (RFC 8878, 3.1).
-struct Frames<R> {
+pub(crate) struct Frames<R> {
     source: R,
     decoder: FrameDecoder,
     is_inside: bool,
 }
 
 impl<R: BufRead> Frames<R> {
-    fn new(source: R) -> Self {
+    pub(crate) fn new(source: R) -> Self {
         Self { source, decoder: FrameDecoder::new(), is_inside: false }
     }
 

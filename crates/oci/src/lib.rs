@@ -17,6 +17,8 @@
 mod blob;
 mod error;
 mod flatten;
+#[doc(hidden)]
+pub mod fuzzing;
 mod layer;
 mod layout;
 mod tarball;

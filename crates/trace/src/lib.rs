@@ -8,6 +8,8 @@ mod block_device;
 mod cached_reads;
 mod error;
 mod files;
+#[doc(hidden)]
+pub mod fuzzing;
 mod names;
 mod outside_names;
 mod page_fills;

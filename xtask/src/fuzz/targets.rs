@@ -32,6 +32,13 @@ impl Target {
 
 /// All targets, by name.
 pub(super) const TARGETS: &[Target] = &[
+    other("audit_table", 1, &["crates/bind/src/audit/read.rs"]),
+    other("command_lines", 1, &["crates/install/src/place/desktop", "crates/install/src/place/unit"]),
+    other(
+        "container_layers",
+        4,
+        &["crates/oci/src/flatten.rs", "crates/oci/src/layer.rs", "crates/oci/src/tarball.rs"],
+    ),
     elf("dlopen_note", 1, &["crates/loader/src/dlopen_notes.rs"]),
     elf("elf_android_packed", 1, &["crates/elf/src/android_packed.rs"]),
     elf(
@@ -63,13 +70,28 @@ pub(super) const TARGETS: &[Target] = &[
     elf("elf_symbols", 2, &["crates/elf/src/symbol.rs"]),
     elf("elf_unwind", 2, &["crates/elf/src/unwind.rs", "crates/elf/src/unwind_search.rs"]),
     elf("elf_versions", 1, &["crates/elf/src/version_records.rs", "crates/elf/src/versions.rs"]),
+    other(
+        "function_list",
+        1,
+        &[
+            "crates/order/src/link_map.rs",
+            "crates/order/src/list.rs",
+            "crates/order/src/object_sections.rs",
+            "crates/order/src/script.rs",
+            "crates/order/src/section_list.rs",
+        ],
+    ),
+    other("history", 1, &["crates/history/src/open.rs", "crates/history/src/read.rs", "crates/history/src/schema.rs"]),
     other("http_answer", 2, &["crates/launch/src/readiness/http/answer.rs"]),
     other("index_manifest", 2, &["crates/index/src/log.rs", "crates/index/src/manifest.rs"]),
     elf("inspect", 4, &["crates/inspect/src"]),
+    other("installed_manifest", 1, &["crates/install/src/manifest.rs"]),
     other("java_modules", 2, &["crates/archive/src/jimage.rs"]),
     other("loader_cache", 3, &["crates/loader/src/cache", "crates/loader/src/loader_build.rs"]),
+    other("loader_log", 1, &["crates/observe/src/loader_log/lines.rs", "crates/observe/src/loader_log/parse.rs"]),
     other("nix_note", 1, &["crates/loader/src/nix_note.rs"]),
     other("notification", 1, &["crates/launch/src/readiness/notify/message.rs"]),
+    elf("object_symbols", 3, &["crates/symbols/src"]),
     elf("pack", 4, &["crates/rewrite/src/anatomy", "crates/rewrite/src/pack"]),
     other(
         "page_connection",
@@ -91,11 +113,13 @@ pub(super) const TARGETS: &[Target] = &[
     other("saved_page_cache", 1, &["crates/pagecache/src/saved"]),
     elf("search", 2, &["crates/rewrite/src/search"]),
     other("start_image", 4, &["crates/image/src/index", "crates/image/src/read", "crates/image/src/verify"]),
+    other("symbol_name", 2, &["crates/inspect/src/names.rs", "crates/symbols/src/readable_name.rs"]),
     other(
         "trace_file",
         3,
         &["crates/tracefile/src/open.rs", "crates/tracefile/src/query.rs", "crates/tracefile/src/read"],
     ),
+    other("tracefs_line", 1, &["crates/trace/src/page_fills/line.rs", "crates/trace/src/start/disk/tracepoints.rs"]),
     elf("unpack", 2, &["crates/rewrite/src/note", "crates/rewrite/src/undo", "crates/rewrite/src/unpack.rs"]),
     other("zip_archive", 3, &["crates/archive/src/zip"]),
 ];

@@ -17,6 +17,8 @@
 
 pub mod container;
 mod desktop;
+#[doc(hidden)]
+pub mod fuzzing;
 mod login;
 mod modulefile;
 mod mount;

@@ -5,7 +5,7 @@
 //! Afterwards both records are joined.
 
 mod assemble;
-mod disk;
+pub(crate) mod disk;
 mod follow;
 mod function_layer;
 mod record;

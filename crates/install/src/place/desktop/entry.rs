@@ -4,16 +4,16 @@ use super::exec::Exec;
 
 /// What a desktop entry says.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Entry {
+pub(in crate::place) struct Entry {
     /// `Exec` of the entry itself.
-    pub(super) exec: Option<Exec>,
-    pub(super) is_application: bool,
+    pub(in crate::place) exec: Option<Exec>,
+    pub(in crate::place) is_application: bool,
     /// The entry counts as deleted.
-    pub(super) is_hidden: bool,
+    pub(in crate::place) is_hidden: bool,
     /// It is started through D-Bus.
-    pub(super) is_dbus_activatable: bool,
+    pub(in crate::place) is_dbus_activatable: bool,
     /// Actions without a command line of their own.
-    pub(super) actions_without_exec: Vec<String>,
+    pub(in crate::place) actions_without_exec: Vec<String>,
 }
 
 /// A line.
@@ -41,7 +41,7 @@ const MAIN: &str = "Desktop Entry";
 const ACTION: &str = "Desktop Action ";
 
 /// Reads a desktop entry.
-pub(super) fn parse(text: &str) -> Entry {
+pub(in crate::place) fn parse(text: &str) -> Entry {
     let mut entry = Entry::default();
     let mut group = "";
     let mut open_action: Option<&str> = None;
@@ -66,7 +66,7 @@ pub(super) fn parse(text: &str) -> Entry {
 
 /// The entry with each `Exec` replaced by what `change` makes of it, where it makes something, started by its command line and
 /// not through D-Bus. All other lines stay as they are.
-pub(super) fn changed(text: &str, head: &str, change: impl Fn(&Exec) -> Option<String>) -> String {
+pub(in crate::place) fn changed(text: &str, head: &str, change: impl Fn(&Exec) -> Option<String>) -> String {
     let mut out = format!("# {head}\n");
     let mut group = "";
     for line in text.split_inclusive('\n') {

@@ -7,7 +7,7 @@ const ESCAPED: &str = "\"`$\\";
 
 /// A command line: the value of `Exec`, without the escapes that all strings of a desktop entry have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Exec {
+pub(in crate::place) struct Exec {
     text: String,
     words: Vec<Word>,
 }
@@ -43,7 +43,7 @@ impl Exec {
     }
 
     /// The program, as it is named there.
-    pub(super) fn program(&self) -> Option<String> {
+    pub(in crate::place) fn program(&self) -> Option<String> {
         Some(self.words.get(self.program_word()?)?.value.replace("%%", "%"))
     }
 
@@ -55,7 +55,7 @@ impl Exec {
     }
 
     /// The value for the file, where `starter` starts `program` with the arguments as they are.
-    pub(super) fn started_by(&self, starter: &str, program: &str) -> Option<String> {
+    pub(in crate::place) fn started_by(&self, starter: &str, program: &str) -> Option<String> {
         let range = self.words.get(self.program_word()?)?.range.clone();
         let (before, after) = (self.text.get(..range.start)?, self.text.get(range.end..)?);
         Some(escaped(&format!("{before}{} {}{after}", quoted(starter), quoted(program))))

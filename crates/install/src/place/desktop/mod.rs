@@ -1,6 +1,6 @@
 //! A copy of a desktop entry, which takes precedence over the package's, with the launcher in its command lines.
 
-mod entry;
+pub(in crate::place) mod entry;
 mod exec;
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use crate::place::systemd_word::{quoted, specifiers_as_text};
 
 /// A value of `ExecStart=`: prefixes, the program, and the rest as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ExecLine {
+pub(in crate::place) struct ExecLine {
     prefixes: String,
     /// Without quotes and escapes; specifiers as they are.
     program: String,
@@ -13,11 +13,11 @@ pub(super) struct ExecLine {
 
 /// Why a launcher cannot be put in front.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal(pub(super) &'static str);
+pub(in crate::place) struct Refusal(pub(super) &'static str);
 
 impl ExecLine {
     /// Reads a value. `None` for one that starts nothing.
-    pub(super) fn parse(value: &str) -> Option<Self> {
+    pub(in crate::place) fn parse(value: &str) -> Option<Self> {
         let value = value.trim();
         let begin = value.find(|character| !"@-:+!|".contains(character))?;
         let (prefixes, command) = value.split_at(begin);
@@ -26,13 +26,13 @@ impl ExecLine {
     }
 
     /// The program; specifiers (`%i`) are not resolved.
-    pub(super) fn program(&self) -> String {
+    pub(in crate::place) fn program(&self) -> String {
         self.program.replace("%%", "%")
     }
 
     /// The value with the launcher in front, which is written as an executable already. `program` is the absolute path for the
     /// program; `None` for the path as it is there.
-    pub(super) fn started_by(&self, starter: &str, program: Option<&str>) -> Result<String, Refusal> {
+    pub(in crate::place) fn started_by(&self, starter: &str, program: Option<&str>) -> Result<String, Refusal> {
         let mut rest = self.rest.as_str();
         let mut prefixes = self.prefixes.clone();
         if prefixes.contains('@') {

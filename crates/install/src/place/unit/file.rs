@@ -95,7 +95,7 @@ fn template_of(name: &str) -> Option<String> {
 }
 
 /// The settings of `[Service]`, in order, with continued lines joined.
-fn service_keys(text: &str) -> Vec<(String, String)> {
+pub(in crate::place) fn service_keys(text: &str) -> Vec<(String, String)> {
     let mut keys = Vec::new();
     let mut section = String::new();
     let mut begun = String::new();

@@ -1,7 +1,7 @@
 //! A drop-in of a systemd service: its command lines with the launcher in front.
 
-mod exec_line;
-mod file;
+pub(in crate::place) mod exec_line;
+pub(in crate::place) mod file;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ mod known;
 mod log;
 mod pieces;
 mod recorder;
-mod tracepoints;
+pub(crate) mod tracepoints;
 
 pub use known::{KnownFile, KnownFiles};
 pub use log::{DiskFill, DiskLog, DiskRead, FileKey};

@@ -26,7 +26,7 @@ pub(super) const READAHEAD: [&str; 4] = [
 
 /// Something a thread did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(crate) struct Step {
     /// `CLOCK_MONOTONIC`.
     pub(super) at: Duration,
     /// Who.
@@ -74,7 +74,7 @@ pub(super) enum What {
 
 impl Step {
     /// Reads an event; other events give `None`.
-    pub(super) fn parse(line: &Line<'_>) -> Option<Self> {
+    pub(crate) fn parse(line: &Line<'_>) -> Option<Self> {
         let (device, inode) = line.file()?;
         let what = match line.name {
             "mm_filemap_fault" => What::Fault { page: line.number("ofs")? / PAGE_SIZE },
