@@ -44,12 +44,14 @@ pub(super) fn show(fuzzer: &Fuzzer, targets: &[&Target]) -> Result<()> {
 fn measure(fuzzer: &Fuzzer, target: &Target) -> Result<Lines> {
     let llvm_cov = fuzzer.llvm_tool("llvm-cov")?;
     let mut command = fuzzer.cargo_fuzz("coverage", "counted");
+    // The corpora are small: building takes longer than running.
+    command.args(["--dev", "--sanitizer", "none"]);
     let corpus = corpus::directory(target);
     run(command.arg(target.name).arg(corpus).args(target.seeds()).stdout(std::process::Stdio::null()))?;
     let profile = workspace().join("fuzz/coverage").join(target.name).join("coverage.profdata");
     let mut export = std::process::Command::new(llvm_cov);
     export.args(["export", "-format=lcov"]).arg(format!("-instr-profile={}", profile.display()));
-    export.arg(fuzzer.program(target, "counted")).arg("-sources");
+    export.arg(fuzzer.program(target, "counted", "debug")).arg("-sources");
     export.args(target.parsers.iter().map(|parser| workspace().join(parser)));
     let output = export.output().context("cannot start llvm-cov")?;
     ensure!(output.status.success(), "llvm-cov failed: {}", String::from_utf8_lossy(&output.stderr).trim());
