@@ -1,15 +1,16 @@
 //! Any bytes as the loader's cache: refused, or read and searched; what is read can be written and read again. Any bytes as
-//! /etc/ld.so.conf.
+//! /etc/ld.so.conf, and as a library that the cache is made of.
 
 #![no_main]
 
 use coldstart_loader::LoaderBuild;
-use coldstart_loader::cache::{CacheBuilder, EntryHwcap, LdSoCache, NewEntry, NewHwcap, read_conf};
+use coldstart_loader::cache::{CacheBuilder, EntryHwcap, LdSoCache, Library, NewEntry, NewHwcap, read_conf};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = LoaderBuild::read(bytes).lib();
     let _ = read_conf(bytes);
+    let _ = Library::read(bytes).map(|library| (library.isa_level, library.facts));
     if let Ok((cache, _)) = LdSoCache::parse_damaged(bytes) {
         let faults = cache.order_faults().count() + cache.level_faults().count();
         assert!(faults <= 2 * cache.entries().len());

@@ -33,7 +33,16 @@ impl Target {
 /// All targets, by name.
 pub(super) const TARGETS: &[Target] = &[
     other("audit_table", 1, &["crates/bind/src/audit/read.rs"]),
-    other("command_lines", 1, &["crates/install/src/place/desktop", "crates/install/src/place/unit"]),
+    other(
+        "command_lines",
+        1,
+        &[
+            "crates/install/src/place/desktop/entry.rs",
+            "crates/install/src/place/desktop/exec.rs",
+            "crates/install/src/place/unit/exec_line.rs",
+            "crates/install/src/place/unit/file.rs",
+        ],
+    ),
     other(
         "container_layers",
         4,
@@ -87,7 +96,7 @@ pub(super) const TARGETS: &[Target] = &[
     elf("inspect", 4, &["crates/inspect/src"]),
     other("installed_manifest", 1, &["crates/install/src/manifest.rs"]),
     other("java_modules", 2, &["crates/archive/src/jimage.rs"]),
-    other("loader_cache", 3, &["crates/loader/src/cache", "crates/loader/src/loader_build.rs"]),
+    elf("loader_cache", 3, &["crates/loader/src/cache", "crates/loader/src/loader_build.rs"]),
     other("loader_log", 1, &["crates/observe/src/loader_log/lines.rs", "crates/observe/src/loader_log/parse.rs"]),
     other("nix_note", 1, &["crates/loader/src/nix_note.rs"]),
     other("notification", 1, &["crates/launch/src/readiness/notify/message.rs"]),
@@ -110,10 +119,10 @@ pub(super) const TARGETS: &[Target] = &[
     elf("prove_search", 2, &["crates/prove/src/checks", "crates/prove/src/edit.rs", "crates/prove/src/image"]),
     other("resolve", 3, &["crates/loader/src/closure.rs", "crates/loader/src/glibc", "crates/loader/src/musl.rs"]),
     other("running_system", 1, &["crates/host/src"]),
-    other("saved_page_cache", 1, &["crates/pagecache/src/saved"]),
+    other("saved_page_cache", 1, &["crates/pagecache/src/saved/decode.rs"]),
     elf("search", 2, &["crates/rewrite/src/search"]),
     other("start_image", 4, &["crates/image/src/index", "crates/image/src/read", "crates/image/src/verify"]),
-    other("symbol_name", 2, &["crates/inspect/src/names.rs", "crates/symbols/src/readable_name.rs"]),
+    other("symbol_name", 2, &["crates/symbols/src/readable_name.rs"]),
     other(
         "trace_file",
         3,
