@@ -4,7 +4,7 @@ use coldstart_launch::Interrupt;
 
 use crate::error::AppError;
 use crate::observer::Observer;
-use crate::restoring::{Options, Report, Taking, restore};
+use crate::restoring::{Beside, Options, Report, Taking, restore};
 
 const PACKING: Taking =
     Taking { verb: "unpack", edit: "relr", was: "packed", doing: "packing", schema: "coldstart.unpack/1" };
@@ -17,5 +17,5 @@ const PACKING: Taking =
 /// # Errors
 /// If no output is given, or a result would replace a file that must not be replaced. Nothing is written in this case.
 pub fn unpack(options: &Options, interrupt: &Interrupt, observer: &dyn Observer) -> Result<Report, AppError> {
-    restore(PACKING, options, interrupt, observer, &|_, _| Vec::new())
+    restore(PACKING, options, interrupt, observer, Beside::NOTHING)
 }

@@ -17,6 +17,7 @@
 mod answers;
 pub mod audit;
 mod audit_library;
+mod beside;
 mod binding;
 mod by_path;
 mod caution;
@@ -45,12 +46,13 @@ pub use audit_library::{
     AuditLibrary, AuditLibraryRemoved, BoundAuditLibrary, Writer, audit_library_caution, audit_library_change,
     remove_audit_library,
 };
+pub use beside::{usual_audit_library, usual_farm};
 pub use binding::{BINDING_VERSION, Binding, BindingError, BoundLibrary, SearchText, TagName};
 pub use caution::Caution;
 pub use environment::machine_environment;
 pub use farm::{
     BoundFarm, BoundLink, FarmError, FarmLink, FarmPlan, FarmRemoved, FarmWritten, MARKER_NAME, SameLevel,
-    check_farm_place, remove_farm, write_farm,
+    check_farm_place, remove_farm, remove_left_farm, write_farm,
 };
 pub use files::{Details, Files, MachineFiles};
 pub use keep::KeepReason;

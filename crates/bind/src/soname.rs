@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use coldstart_loader::{Closure, Environment, FailedProbe, FoundBy, ObjectFacts, Rules};
 
+use crate::beside::usual_farm;
 use crate::farm::{FarmPlan, LevelNames, Place, plan_farm};
 use crate::hoist::{Answer, Hoisted};
 use crate::keep::{Kept, directories};
@@ -11,7 +12,7 @@ use crate::options::FarmText;
 use crate::origin::{PROGRAM, has_origin, way, without_dots};
 use crate::plan::{Made, bound_closure, planned_facts};
 use crate::search_path::{effective, with_first};
-use crate::subject::{AtLevel, Subject, file_name, followed};
+use crate::subject::{AtLevel, Subject, followed};
 use crate::survey::Legacy;
 use crate::{Caution, Files, Options, Refusal, SearchText, TagName, proof};
 
@@ -120,12 +121,7 @@ fn farm_place(
     let directory = match &options.farm {
         Some(farm) if !farm.is_absolute() => return Err(Refusal::NotAbsolute(farm.clone())),
         Some(farm) => followed(files, farm),
-        None => {
-            let mut name = std::ffi::OsString::from(".");
-            name.push(file_name(&subject.output));
-            name.push(".libs");
-            origin.join(name)
-        }
+        None => usual_farm(&subject.output),
     };
     let by_origin = match options.farm_text {
         FarmText::Auto => !environment.secure && directory.starts_with(origin),

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use coldstart_bind::{BindPlan, Binding, FarmWritten, MachineFiles, Mode, Program, audit_library_caution};
+use coldstart_bind::{
+    BindPlan, Binding, FarmWritten, MachineFiles, Mode, Program, audit_library_caution, remove_left_farm,
+    usual_audit_library, usual_farm,
+};
 use coldstart_elf::ElfFile;
 use coldstart_profile::printable;
 use coldstart_prove::Proof;
@@ -137,6 +140,9 @@ impl Binder {
             Ok(replacement) => {
                 let real = replacement.path.canonicalize().unwrap_or_else(|_| replacement.path.clone());
                 plan.cautions.extend(audit_library_caution(&plan.binding, &real));
+                if self.seen_as.is_none() {
+                    remove_unused(&plan, &real);
+                }
                 Ok(Outcome::Done(Done::Bound(Box::new(Bound { plan, summary: search.summary, replacement }))))
             }
             Err(error) => {
@@ -186,7 +192,7 @@ impl Binder {
         // A path given by the user may be another program's library; the default one is named after this program.
         let replaces_audit_library = options.audit_library.is_none() || options.audit_library == earlier_library;
         if options.mode == Mode::Audit && options.audit_library.is_none() {
-            options.audit_library = Some(beside(&output, ".audit.so"));
+            options.audit_library = Some(usual_audit_library(&output));
         }
         options.output = Some(output);
         Ok(match coldstart_bind::plan(&program, &files, &environment, &options) {
@@ -216,12 +222,13 @@ fn gains_nothing(plan: &BindPlan) -> bool {
     plan.binding.mode != Mode::Audit && plan.predicted.failed_probes_after >= plan.predicted.failed_probes_before
 }
 
-/// `.NAME` plus an ending, next to a file.
-fn beside(file: &Path, ending: &str) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(file.file_name().unwrap_or_default());
-    name.push(ending);
-    file.with_file_name(name)
+/// Removes links of an earlier binding beside the bound program, which does not use them. What cannot be removed is harmless, and
+/// `unbind` says so.
+fn remove_unused(plan: &BindPlan, program: &Path) {
+    if plan.farm.as_ref().is_none_or(|farm| farm.directory != usual_farm(program)) {
+        let search = plan.binding.path.as_ref().map(|path| path.text.as_bytes());
+        let _ = remove_left_farm(program, search.as_slice());
+    }
 }
 
 /// The binding in a program's note, if it has one.

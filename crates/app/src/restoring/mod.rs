@@ -39,8 +39,36 @@ pub struct Taking {
     pub schema: &'static str,
 }
 
-/// Work to do after a file was put in place; returns messages for the user.
-pub type Afterwards<'a> = &'a (dyn Fn(&Task, &ElfFile<'_>) -> Vec<String> + Sync);
+/// Work to do in place, on what belongs to a file.
+#[derive(Clone, Copy)]
+pub struct Beside<'a> {
+    /// After a file was put in place; it gets the file as it was before.
+    pub afterwards: &'a (dyn Fn(&Task, &ElfFile<'_>) -> Related + Sync),
+    /// Where a file does not have the edit, for what an earlier run left.
+    pub left: &'a (dyn Fn(&Task, &ElfFile<'_>) -> Related + Sync),
+}
+
+impl Beside<'_> {
+    /// Nothing belongs to a file.
+    pub const NOTHING: Self = Self { afterwards: &|_, _| Related::default(), left: &|_, _| Related::default() };
+}
+
+/// What became of the files that belong to one.
+#[derive(Debug, Default)]
+pub struct Related {
+    /// What was done.
+    pub notes: Vec<String>,
+    /// What was kept with reason.
+    pub kept: Vec<String>,
+    /// What could not be removed, with the next step.
+    pub failed: Vec<AppError>,
+}
+
+impl Related {
+    fn is_empty(&self) -> bool {
+        self.notes.is_empty() && self.kept.is_empty() && self.failed.is_empty()
+    }
+}
 
 /// What to restore, and where to.
 #[derive(Clone, Debug)]
@@ -60,6 +88,8 @@ pub struct Options {
 pub enum Done {
     /// It was restored.
     Restored(Box<Restored>),
+    /// It does not have the edit, but files were there that an earlier run had left.
+    Cleared(Related),
     /// A file in a directory without a coldstart note.
     NotOurs,
 }
@@ -77,8 +107,8 @@ pub struct Restored {
     pub edits: Vec<String>,
     /// The appended payload that is kept.
     pub payload: Option<Payload>,
-    /// Messages about related files.
-    pub notes: Vec<String>,
+    /// What became of related files.
+    pub related: Related,
 }
 
 /// Undoes an edit in all given files and in the files below given directories.
@@ -90,7 +120,7 @@ pub fn restore(
     options: &Options,
     interrupt: &Interrupt,
     observer: &dyn Observer,
-    afterwards: Afterwards<'_>,
+    beside: Beside<'_>,
 ) -> Result<Report, AppError> {
     let targets = options.targets.as_slice();
     let place = Destination::of(taking.verb, &options.place, targets, false)?;
@@ -99,7 +129,7 @@ pub fn restore(
     let rule = Rule::new(kinds::RESTORED, options.place.force, &gathered.tasks);
     place.check(taking.verb, &gathered.tasks, &rule)?;
     let is_one = !gathered.has_walked && targets.len() == 1;
-    let restorer = Restorer { taking, changed: options.changed, place: &place, rule: &rule, afterwards };
+    let restorer = Restorer { taking, changed: options.changed, place: &place, rule: &rule, beside };
     let passage = over_tasks(gathered.tasks, interrupt, observer, |task| {
         Worked::on(task, |edited, planning| restorer.restore(task, edited, planning))
     });
@@ -112,7 +142,7 @@ struct Restorer<'a> {
     changed: ChangedFile,
     place: &'a Destination,
     rule: &'a Rule,
-    afterwards: Afterwards<'a>,
+    beside: Beside<'a>,
 }
 
 impl Restorer<'_> {
@@ -132,6 +162,9 @@ impl Restorer<'_> {
         let plan = match (plan, other) {
             _ if view.shrank() => return Err(truncated_error(&task.path)),
             (Ok(plan), _) => plan,
+            (Err(Refusal::NotOurs), _) if let Some(related) = self.left(task, parsed.as_ref().ok()) => {
+                return Ok(Outcome::Done(Done::Cleared(related)));
+            }
             // Files found in a directory may be other files.
             (Err(Refusal::NotOurs), _) if !task.is_named => return Ok(Outcome::Done(Done::NotOurs)),
             (Err(_), Some(last)) => return Ok(Outcome::Refused(other_edit(&last))),
@@ -161,11 +194,17 @@ impl Restorer<'_> {
             edits: plan.about.edits,
             payload: plan.payload,
             // Related files are removed only if the file itself was replaced.
-            notes: match (self.place, parsed) {
-                (Destination::InPlace, Ok(file)) => (self.afterwards)(task, &file),
-                _ => Vec::new(),
+            related: match (self.place, parsed) {
+                (Destination::InPlace, Ok(file)) => (self.beside.afterwards)(task, &file),
+                _ => Related::default(),
             },
         }))))
+    }
+
+    /// Clears away what an earlier run left, if anything.
+    fn left(&self, task: &Task, file: Option<&ElfFile<'_>>) -> Option<Related> {
+        let file = file.filter(|_| *self.place == Destination::InPlace)?;
+        Some((self.beside.left)(task, file)).filter(|related| !related.is_empty())
     }
 
     fn refused(&self, task: &Task, refusal: Refusal) -> Refused {

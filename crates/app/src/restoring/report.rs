@@ -4,7 +4,8 @@ use coldstart_profile::JsonPath;
 use coldstart_rewrite::Payload;
 use serde::{Serialize, Serializer};
 
-use super::{Done, Restored, Taking};
+use super::{Done, Related, Restored, Taking};
+use crate::error::AppError;
 use crate::rewriting::{Destination, Outcome, Passage, Refused, StepSeconds, Task, Worked, link_warnings};
 
 /// The results of all files. It is serialised with a record for each file.
@@ -29,6 +30,8 @@ pub struct Total {
     pub files: u64,
     /// Files that were restored.
     pub restored: u64,
+    /// Files without the edit of which only leftovers were removed.
+    pub cleared: u64,
     /// Refused files.
     pub refused: u64,
     /// Files with errors.
@@ -46,13 +49,14 @@ impl Report {
         for (_, worked) in &done {
             match worked.outcome {
                 Outcome::Done(Done::Restored(_)) => total.restored += 1,
+                Outcome::Done(Done::Cleared(_)) => total.cleared += 1,
                 Outcome::Refused(_) => total.refused += 1,
                 Outcome::Failed(_) => total.failed += 1,
                 Outcome::Done(Done::NotOurs) => total.not_ours += 1,
                 Outcome::Gone => {}
             }
         }
-        total.files = total.restored + total.refused + total.failed;
+        total.files = total.restored + total.cleared + total.refused + total.failed;
         done.retain(|(_, worked)| !matches!(worked.outcome, Outcome::Gone | Outcome::Done(Done::NotOurs)));
         Self { taking, done, total, is_one, place }
     }
@@ -90,6 +94,8 @@ struct Record<'a> {
     edits: Option<&'a [String]>,
     seconds: StepSeconds,
     other_links: u64,
+    /// Related files that could not be removed.
+    left: Vec<String>,
     warnings: Vec<String>,
 }
 
@@ -106,6 +112,24 @@ impl Worked<Done> {
     pub fn restored(&self) -> Option<&Restored> {
         match self.done()? {
             Done::Restored(restored) => Some(restored),
+            Done::Cleared(_) | Done::NotOurs => None,
+        }
+    }
+
+    /// Takes the errors about files that belong to it.
+    pub fn take_failed(&mut self) -> Vec<AppError> {
+        match &mut self.outcome {
+            Outcome::Done(Done::Restored(restored)) => std::mem::take(&mut restored.related.failed),
+            Outcome::Done(Done::Cleared(related)) => std::mem::take(&mut related.failed),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What became of the files that belong to it.
+    pub fn related(&self) -> Option<&Related> {
+        match self.done()? {
+            Done::Restored(restored) => Some(&restored.related),
+            Done::Cleared(related) => Some(related),
             Done::NotOurs => None,
         }
     }
@@ -119,6 +143,7 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
         output: replacement.map(|replacement| replacement.path.to_string_lossy().into_owned()),
         outcome: match worked.outcome {
             Outcome::Done(Done::Restored(_)) => "restored",
+            Outcome::Done(Done::Cleared(_)) => "cleared",
             Outcome::Done(Done::NotOurs) | Outcome::Refused(_) => "refused",
             Outcome::Failed(_) | Outcome::Gone => "failed",
         },
@@ -135,14 +160,15 @@ fn record<'a>(task: &Task, worked: &'a Worked<Done>) -> Record<'a> {
         edits: restored.map(|restored| restored.edits.as_slice()),
         seconds: StepSeconds::of(worked.plan_seconds, replacement),
         other_links: replacement.map_or(0, |replacement| replacement.other_links),
+        left: worked.related().map_or_else(Vec::new, |related| related.failed.iter().map(AppError::sentence).collect()),
         warnings: warnings(task, worked),
     }
 }
 
 /// Warnings about a file in addition to its result.
 pub fn warnings(task: &Task, worked: &Worked<Done>) -> Vec<String> {
-    match worked.restored() {
-        Some(restored) => link_warnings(task, worked.link_to.as_deref(), &restored.replacement),
-        None => Vec::new(),
-    }
+    let restored = worked.restored();
+    let links = restored.map(|restored| link_warnings(task, worked.link_to.as_deref(), &restored.replacement));
+    let kept = worked.related().map(|related| related.kept.clone());
+    links.into_iter().chain(kept).flatten().collect()
 }

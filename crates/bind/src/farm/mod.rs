@@ -18,5 +18,5 @@ pub use error::FarmError;
 pub use marker::MARKER_NAME;
 pub use plan::{FarmLink, FarmPlan, SameLevel};
 pub(crate) use plan::{LevelNames, Place, plan_farm};
-pub use remove::{FarmRemoved, remove_farm};
+pub use remove::{FarmRemoved, remove_farm, remove_left_farm};
 pub use write::{FarmWritten, check_farm_place, write_farm};

@@ -49,9 +49,18 @@ impl Parent {
         let locked = lock(&file, &path)?;
         let parent = Self { path, file, name, locked };
         if let Some(program) = program {
-            parent.remove_leftovers(farm, program);
+            // A failed removal is retried by the next run.
+            let _: Result<bool, FarmError> = parent.remove_leftovers(farm, program);
         }
         Ok(parent)
+    }
+
+    /// Whether a directory beside `farm` has a temporary name of it, whoever made it. Nothing is locked.
+    pub(super) fn may_have_leftovers(farm: &Path) -> bool {
+        let (Some(path), Some(name)) = (farm.parent(), farm.file_name()) else { return false };
+        let prefix = prefix(name);
+        let Ok(mut entries) = std::fs::read_dir(path) else { return false };
+        entries.any(|entry| entry.is_ok_and(|entry| process_in(&entry.file_name(), &prefix).is_some()))
     }
 
     /// A free temporary name in the directory: the process id, with a suffix if that is taken.
@@ -72,14 +81,15 @@ impl Parent {
     }
 
     fn prefix(&self) -> Vec<u8> {
-        let name = self.name.as_bytes();
-        [b".", name.get(..LONGEST).unwrap_or(name), MARK].concat()
+        prefix(&self.name)
     }
 
-    /// Removes directories that a terminated process created under a temporary name for this farm. The name alone
-    /// proves nothing: users may have such directories. The marker does, and only the links listed in it are removed.
-    fn remove_leftovers(&self, farm: &Path, program: &Path) {
-        let Some(entries) = std::fs::read_dir(&self.path).ok().filter(|_| self.locked) else { return };
+    /// Removes directories that a terminated process created under a temporary name for this farm, and returns whether
+    /// there were any. The name alone proves nothing: users may have such directories. The marker does, and only the
+    /// links listed in it are removed.
+    pub(super) fn remove_leftovers(&self, farm: &Path, program: &Path) -> Result<bool, FarmError> {
+        let Some(entries) = std::fs::read_dir(&self.path).ok().filter(|_| self.locked) else { return Ok(false) };
+        let mut removed = Ok(false);
         for entry in entries.flatten() {
             let is_left = process_in(entry.file_name().as_os_str(), &self.prefix()).is_some_and(is_gone);
             if !is_left || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -87,11 +97,18 @@ impl Parent {
             }
             let Ok(Some(marker)) = Marker::read(&entry.path()) else { continue };
             if marker.program == program && marker.directory.as_deref() == Some(farm) {
-                // A failed removal is retried by the next run.
-                let _: Result<(), FarmError> = marker.remove(&entry.path());
+                let this = marker.remove(&entry.path()).map(|()| true);
+                removed = removed.and_then(|before| this.map(|now| before || now));
             }
         }
+        removed
     }
+}
+
+/// What temporary names of a directory begin with.
+fn prefix(name: &OsStr) -> Vec<u8> {
+    let name = name.as_bytes();
+    [b".", name.get(..LONGEST).unwrap_or(name), MARK].concat()
 }
 
 /// Renames a directory to a free name; fails even for an empty directory there.

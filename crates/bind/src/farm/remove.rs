@@ -3,6 +3,9 @@
 use std::io;
 use std::path::Path;
 
+use crate::beside::usual_farm;
+use crate::origin::{expanded, without_dots};
+
 use super::FarmError;
 use super::marker::Marker;
 use super::parent::{Parent, rename_to_free};
@@ -39,8 +42,50 @@ pub fn remove_farm(directory: &Path, program: Option<&Path>) -> Result<FarmRemov
     }
     let temporary = parent.temporary();
     rename_to_free(directory, &temporary).map_err(FarmError::system("remove", directory))?;
-    parent.flush()?;
+    // Without it, a power loss may bring back the name, of a directory that nothing uses.
+    let _: Result<(), FarmError> = parent.flush();
     // The next run removes what remains.
     marker.remove(&temporary)?;
     Ok(FarmRemoved::Removed)
+}
+
+/// Removes the usual link directory of a program that is not bound, under its own name and temporary ones: a run of `unbind` that
+/// was killed, or failed, after it had restored the program leaves one. Only a directory whose marker names just this program and place
+/// is removed, since the program itself no longer says that it has one; and none that is on `search`, the program's search paths: a
+/// bound program without its note still uses it.
+///
+/// # Errors
+/// If it contains other files, or the system refuses.
+pub fn remove_left_farm(program: &Path, search: &[&[u8]]) -> Result<FarmRemoved, FarmError> {
+    let directory = usual_farm(program);
+    if search.iter().any(|path| names_directory(path, program, &directory)) {
+        return Ok(FarmRemoved::WasGone);
+    }
+    let is_left = |marker: &Marker| {
+        marker.program == program && marker.directory.as_ref().is_none_or(|made_at| *made_at == directory)
+    };
+    let stands = directory.symlink_metadata().is_ok_and(|found| found.is_dir())
+        && Marker::read(&directory)?.as_ref().is_some_and(is_left);
+    if !stands && !Parent::may_have_leftovers(&directory) {
+        return Ok(FarmRemoved::WasGone);
+    }
+    let were_leftovers = Parent::of(&directory, None)?.remove_leftovers(&directory, program)?;
+    if stands {
+        remove_farm(&directory, Some(program))
+    } else {
+        Ok(if were_leftovers { FarmRemoved::Removed } else { FarmRemoved::WasGone })
+    }
+}
+
+/// Whether a directory is on a search path of a program.
+fn names_directory(search: &[u8], program: &Path, directory: &Path) -> bool {
+    let is_it = |element: &[u8]| match std::str::from_utf8(element) {
+        Ok(text) => {
+            let named = expanded(text, program);
+            without_dots(&named) == directory || named.canonicalize().is_ok_and(|real| real == directory)
+        }
+        // Not one that we write.
+        Err(_) => false,
+    };
+    search.split(|byte| *byte == b':').any(is_it)
 }

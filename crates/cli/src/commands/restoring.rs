@@ -1,6 +1,7 @@
 //! Shared by `unpack` and `unbind`: the text report.
 
-use coldstart_app::restoring::{Done, Options, Report, warnings};
+use coldstart_app::observer::Observer;
+use coldstart_app::restoring::{Done, Options, Related, Report, warnings};
 use coldstart_app::rewriting::{Task, Worked};
 use coldstart_launch::Interrupt;
 use coldstart_rewrite::ChangedFile;
@@ -10,7 +11,7 @@ use super::rewriting::{finish, into_words, refused_part};
 use crate::args::rewriting::{ChangedArgs, ManyArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::path::fitted;
+use crate::output::path::{fitted, printable};
 use crate::output::table::MAX_WIDTH;
 use crate::output::text::{counted, escaped, fact, omitted, plain, prose, size};
 use crate::output::{self, json, note};
@@ -35,7 +36,7 @@ pub(super) fn run(
 ) -> Result<Exit, CliError> {
     let interrupt = Interrupt::listen()?;
     let console = Console::default();
-    let report = restore(options, &interrupt, &console)?;
+    let mut report = restore(options, &interrupt, &console)?;
     if many_args.json {
         json::print(report.taking.schema, &report)?;
     } else {
@@ -50,12 +51,23 @@ pub(super) fn run(
             }
         }
     }
+    for (_, worked) in &mut report.done {
+        worked.take_failed().into_iter().for_each(|error| console.error(error));
+    }
     let says_why = report.is_one && !many_args.json;
     Ok(finish(report.taking.verb, report.done, says_why, console, &interrupt, report.total.not_begun))
 }
 
 /// The report on the only file; empty after an error or a refusal.
 fn one(report: &Report, task: &Task, worked: &Worked<Done>) -> String {
+    if let Some(Done::Cleared(related)) = worked.done() {
+        let text = prose(
+            &format!("`{}` is not {}; an earlier run had not finished", printable(&task.path), report.taking.was),
+            0,
+            2,
+        );
+        return text + &with_it(related);
+    }
     let Some(restored) = worked.restored() else { return String::new() };
     let into = into_words(&report.place, task, &restored.replacement.path);
     let size = size(restored.replacement.size);
@@ -72,10 +84,11 @@ fn one(report: &Report, task: &Task, worked: &Worked<Done>) -> String {
         };
         text.push_str(&fact("payload", &format!("{bytes} {place}")));
     }
-    for note in &restored.notes {
-        text.push_str(&fact("with it", note));
-    }
-    text
+    text + &with_it(&restored.related)
+}
+
+fn with_it(related: &Related) -> String {
+    related.notes.iter().map(|note| fact("with it", note)).collect()
 }
 
 /// The report on many files.
@@ -85,7 +98,11 @@ fn many(report: &Report, all: bool) -> String {
         0 => String::new(),
         count => format!("; skipped {} without a coldstart note", counted(count, "file")),
     };
-    let mut text = prose(&format!("restored {}{without}", counted(total.restored, "file")), 0, 2);
+    let cleared = match total.cleared {
+        0 => String::new(),
+        count => format!("; removed what earlier runs had left of {}", counted(count, "file")),
+    };
+    let mut text = prose(&format!("restored {}{cleared}{without}", counted(total.restored, "file")), 0, 2);
     let done = report.done.iter().filter(|(_, worked)| worked.restored().is_some());
     let restored: Vec<&Task> = done.map(|(task, _)| task).collect();
     let shown = if all { restored.len() } else { restored.len().min(SOME) };

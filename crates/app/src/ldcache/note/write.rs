@@ -15,7 +15,7 @@ use super::{EDIT, NameEntry};
 use crate::error::{AppError, HintExt};
 use crate::kinds;
 use crate::observer::Observer;
-use crate::restoring::{self, Taking, restore};
+use crate::restoring::{self, Beside, Taking, restore};
 use crate::rewriting::{Destination, Outcome, PlaceOptions, Refused, Rule, StepSeconds, Task, Worked, link_warnings};
 use crate::starting::open_root;
 
@@ -103,7 +103,7 @@ pub fn remove(
     interrupt: &Interrupt,
     observer: &dyn Observer,
 ) -> Result<restoring::Report, AppError> {
-    restore(TAKING, options, interrupt, observer, &|_, _| Vec::new())
+    restore(TAKING, options, interrupt, observer, Beside::NOTHING)
 }
 
 #[derive(Serialize)]

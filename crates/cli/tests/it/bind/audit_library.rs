@@ -48,7 +48,9 @@ fn is_noticed(tree: &Tree, kind: &str) -> String {
 
 /// What `unbind` says, on one line.
 fn unbound(tree: &Tree) -> String {
-    tree.done(&["unbind", "--in-place", "bin/app"]).split_whitespace().collect::<Vec<_>>().join(" ")
+    let (exit, stdout, stderr) = tree.said(&["unbind", "--in-place", "bin/app"]);
+    assert_eq!(exit, 0, "{stderr}");
+    format!("{stdout}{stderr}").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn kind_of(change: &serde_json::Value) -> Option<&str> {

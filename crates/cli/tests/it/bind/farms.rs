@@ -148,7 +148,7 @@ fn two_programs_do_not_share_a_folder() {
     assert_eq!(succeed(&mut plain(&tree.at("bin/copy"))), PRINTED);
     let (exit, stdout, stderr) = tree.said(&["unbind", "--in-place", "bin/copy"]);
     assert_eq!(exit, 0, "{stderr}");
-    assert!(words(&stdout).contains("was not removed"), "{stdout}{stderr}");
+    assert!(words(&stderr).contains("was not removed"), "{stdout}{stderr}");
     assert_eq!(tree.start(&[]), PRINTED);
     assert!(seen(&mut plain(&tree.app())).failed.is_empty());
 }
@@ -164,7 +164,7 @@ fn what_others_put_among_the_links_keeps_the_folder() {
     assert!(stderr.contains("mine` was not created by coldstart") && stderr.contains("move"), "{stderr}");
     let (exit, stdout, stderr) = tree.said(&["unbind", "--in-place", "bin/app"]);
     assert_eq!(exit, 0, "{stderr}");
-    assert!(words(&stdout).contains("was not removed"), "{stdout}{stderr}");
+    assert!(words(&stderr).contains("was not removed"), "{stdout}{stderr}");
     assert_eq!(std::fs::read(tree.at("bin/.app.libs/mine")).unwrap(), b"precious");
     assert!(super::scene::bytes(&tree.app()) == original && tree.start(&[]) == PRINTED);
 }

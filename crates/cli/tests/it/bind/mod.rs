@@ -21,4 +21,5 @@ mod rooms;
 mod scene;
 mod status;
 mod table;
+mod unfinished;
 mod verify;
