@@ -39,6 +39,16 @@ pub enum TraceFileError {
         /// What the disk said.
         source: io::Error,
     },
+    /// The disk became full, and what had room is not readable; the new file was removed, and an earlier one is unchanged.
+    #[error("cannot write the trace `{path}`: {source}, and the events that had room cannot be read back ({damage})")]
+    NotKept {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        damage: String,
+        /// What the disk said.
+        source: io::Error,
+    },
     /// The disk became full. The file contains the events that fit, and is readable.
     #[error(
         "the trace `{path}` is incomplete: {events_kept} of {events_total} events were written, up to {until}: {source}"
@@ -141,7 +151,8 @@ impl TraceFileError {
             Self::NotReadable { .. } => return None,
             Self::NotPlaced(OutputError { refusal: OutputRefusal::Io(_), .. })
             | Self::NotWritable { .. }
-            | Self::NoRoom { .. } => "`-o FILE` writes it elsewhere".to_owned(),
+            | Self::NoRoom { .. }
+            | Self::NotKept { .. } => "`-o FILE` writes it elsewhere".to_owned(),
             Self::NotPlaced(error) => error.hint()?.to_owned(),
             Self::Incomplete { .. } => {
                 "the file can be shown as it is; for the complete trace, free space or use `-o FILE` elsewhere, and record again"

@@ -28,6 +28,7 @@ mod query;
 mod read;
 mod schema;
 mod sections;
+mod side_files;
 mod summary;
 mod values;
 mod views;

@@ -20,8 +20,8 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::TraceFileError;
 use crate::query;
 use crate::schema::{APPLICATION, FORMAT, TABLES};
+use crate::side_files::with_suffix;
 use crate::views::VIEWS;
-use crate::write::with_suffix;
 
 /// Steps of SQLite's virtual machine between two looks at the limits: some microseconds.
 const STEPS_AT_ONCE: i32 = 1000;

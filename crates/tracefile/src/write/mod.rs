@@ -17,7 +17,9 @@ use coldstart_profile::trace::{Moment, Trace};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::TraceFileError;
+use crate::open::TraceFile;
 use crate::schema::{APPLICATION, DATABASE_PAGE, FORMAT, TABLES};
+use crate::side_files::{self, with_suffix};
 use crate::views::VIEWS;
 
 /// What SQLite may keep in memory while it writes, in KiB: a piece of events and more, so that nothing is written
@@ -45,8 +47,6 @@ pub const KIND: OutputKind = OutputKind { name: "a trace", recognises: is_trace,
 const DATABASE: &[u8] = b"SQLite format 3\0";
 /// Where SQLite keeps the application's number, big-endian (SQLite file format, 1.3).
 const APPLICATION_AT: usize = 68;
-/// Files next to a database that is being changed.
-const SIDE_FILES: [&str; 3] = ["-journal", "-wal", "-shm"];
 
 /// Whether a file's header is that of a trace.
 fn is_trace(file: &File) -> io::Result<bool> {
@@ -77,7 +77,7 @@ fn check_side_files(place: &OutputTarget) -> Result<(), TraceFileError> {
         return Ok(());
     }
     let is_there = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
-    match SIDE_FILES.map(|suffix| with_suffix(&target, suffix)).into_iter().find(is_there) {
+    match side_files::SUFFIXES.map(|suffix| with_suffix(&target, suffix)).into_iter().find(is_there) {
         None => Ok(()),
         Some(there) => {
             let what = format!("`{}` exists; SQLite would treat it as part of the trace", there.display());
@@ -115,10 +115,16 @@ pub fn write_trace_at(place: &OutputTarget, trace: &Trace) -> Result<Written, Tr
             TraceFileError::NotWritable { path, source }
         }
     })?;
+    if reached.stopped_by.is_some()
+        && let Err(damage) = read_back(&beside, reached.events)
+    {
+        let source = reached.stopped_by.map_or_else(|| io::ErrorKind::StorageFull.into(), io_error);
+        return Err(TraceFileError::NotKept { path: path.to_owned(), damage, source });
+    }
     let bytes = staged.file().metadata().map_err(not_writable)?.len();
     // They belong to what is replaced, and SQLite would play them back into the new file.
     place.check()?;
-    for suffix in SIDE_FILES {
+    for suffix in side_files::SUFFIXES {
         match fs::remove_file(with_suffix(&place.real_path(), suffix)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_writable(error)),
             _ => {}
@@ -138,11 +144,16 @@ pub fn write_trace_at(place: &OutputTarget, trace: &Trace) -> Result<Written, Tr
     }
 }
 
-/// A file name derived from this one.
-pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
+/// Whether a shortened trace has the events that had room. Taking back a piece overwrites pages; where that needs room, too
+/// (copy-on-write file systems), SQLite may fail to do so, and says nothing.
+fn read_back(path: &Path, events: u64) -> Result<(), String> {
+    let read = TraceFile::open(path).and_then(|file| file.read());
+    match read {
+        Ok(trace) if u64::try_from(trace.events.len()) == Ok(events) => Ok(()),
+        Ok(trace) => Err(format!("it has {} events instead of {events}", trace.events.len())),
+        Err(TraceFileError::Damaged { what, .. }) => Err(what),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Fails only if not even what is before the events could be written.

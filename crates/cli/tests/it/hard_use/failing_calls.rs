@@ -1,7 +1,7 @@
 //! A disk that is full, or breaks, at each call in turn: the command says which file and why, and everything is as it was.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -9,8 +9,9 @@ use coldstart_testing::{Turn, is_root, skip};
 use fuser::Errno;
 
 use super::disk::{Change, Watcher, show, through};
+use super::readers::damage;
 use super::room::{Room, Usual, is_temporary, succeeded, told};
-use super::writers::{Writer, writers};
+use super::writers::{OUT, Writer, writers};
 use super::{Count, asked};
 
 /// How a disk fails.
@@ -209,4 +210,40 @@ fn a_recording_on_a_disk_that_gets_full_is_not_there() {
 fn a_recording_of_which_a_call_fails_is_not_there() {
     let _turn = Turn::shared("page-cache");
     fail_those("recordings on a broken disk", Failure::Broken, Writer::starts_programs);
+}
+
+/// From one call on this disk has no room, not even to write over what is there: SQLite cannot take back the piece that it was at.
+#[test]
+fn what_had_room_of_a_trace_is_readable_or_not_there() {
+    if !is_root() {
+        return;
+    }
+    let shown = Shown { room: Room::new() };
+    shown.room.fill();
+    if let Err(error) = show(&shown.room.path(""), &shown.place(), &Failing::at(Failure::Full, 0)) {
+        return skip(&format!("FUSE: {error}"));
+    }
+    let here = |name: &str| shown.room.path(name);
+    let import = |disk: &Arc<Failing>| {
+        let _ = std::fs::remove_file(here(OUT));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart"));
+        command.args(["trace", "import", "recorded.data", "-o", OUT]);
+        shown.room.surround(&mut command, &shown.place());
+        shown.through(disk, || command.output().unwrap())
+    };
+    let sound = Failing::at(Failure::Full, usize::MAX);
+    let output = import(&sound);
+    assert!(output.status.success(), "{}", told(&output));
+    let calls = sound.seen.load(Ordering::SeqCst);
+    let count = Count::of("traces on a full disk on which nothing can be written over");
+    for at in 1..=calls {
+        let output = import(&Failing::at(Failure::Full, at));
+        count.one();
+        let what = format!("full at call {at} of {calls}: {}", told(&output));
+        let is_kept = said(&output).contains("is incomplete");
+        assert_eq!(output.status.code(), Some(2), "{what}");
+        assert!(is_kept || said(&output).to_lowercase().contains("no space left"), "{what}");
+        assert_eq!(here(OUT).exists(), is_kept, "{what}");
+        assert_eq!(Some(&here(OUT)).filter(|_| is_kept).and_then(|path| damage(path)), None, "{what}");
+    }
 }
