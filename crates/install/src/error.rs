@@ -107,6 +107,14 @@ pub enum InstallError {
         /// The other installation.
         name: std::ffi::OsString,
     },
+    /// Installing failed, and so did undoing what was written.
+    #[error("{error}; what was written could not be undone: {undoing}")]
+    NotUndone {
+        /// Why it was not installed.
+        error: Box<Self>,
+        /// Why something of it stays.
+        undoing: Box<Self>,
+    },
     /// The part that replaces files failed.
     #[error("cannot {doing} `{}`: {reason}", printable(path))]
     Replacer {
@@ -158,6 +166,10 @@ impl InstallError {
                     "undo that one first: `coldstart installed {} --uninstall`",
                     coldstart_profile::shell_word(name)
                 )
+            }
+            Self::NotUndone { .. } => {
+                "`coldstart installed` shows what is left, and `coldstart installed NAME --uninstall` undoes it"
+                    .to_owned()
             }
             Self::Replacer { .. } => return None,
         })

@@ -124,19 +124,17 @@ pub fn install(
     let draft = draft(&installation)?;
     let manifest = planned(registry, name, &draft)?;
     create_directories(&[installation.directory().to_owned()])?;
-    let written =
-        installation.write_manifest(&manifest).and_then(|()| put(registry, &installation, &draft, &manifest, replacer));
-    match written {
-        Ok(()) => {
-            let manifest = Manifest { state: InstallationState::Installed, ..manifest };
-            installation.write_manifest(&manifest)?;
-            Ok(manifest)
-        }
-        Err(error) => {
-            // As after a kill. If this fails, too, a repair will find it.
-            let _ = undo(registry, &installation, manifest, replacer, false);
-            Err(error)
-        }
+    let installed = Manifest { state: InstallationState::Installed, ..manifest.clone() };
+    let written = installation
+        .write_manifest(&manifest)
+        .and_then(|()| put(registry, &installation, &draft, &manifest, replacer))
+        .and_then(|()| installation.write_manifest(&installed));
+    let Err(error) = written else { return Ok(installed) };
+    // As after a kill. What is on disk may already say `installed`: a rename can succeed and its flush fail.
+    let state = registry.read(name).ok().flatten().map_or(InstallationState::Installing, |found| found.state);
+    match undo(registry, &installation, Manifest { state, ..manifest }, replacer, false) {
+        Ok(_) => Err(error),
+        Err(undoing) => Err(InstallError::NotUndone { error: Box::new(error), undoing: Box::new(undoing) }),
     }
 }
 

@@ -135,7 +135,10 @@ fn fail_at_each_call(writer: &Writer, failure: Failure, count: &Count) {
             // A trace is kept as far as it goes. A library that a program is to use is written before the program.
             shown.through(&Failing::at(failure, 0), || usual.holds(writer, &shown.room, &what));
         } else if writer.has_steps() {
-            // What an installation could not finish, or undo, the next one does.
+            // What an installation could not finish it undoes. What cannot be undone the next command does.
+            if writer.words[1] == "install" {
+                usual.is_untouched(writer, &shown.room, &what);
+            }
             let again = shown.run(writer, &Failing::at(failure, usize::MAX));
             assert!(succeeded(writer, &again), "{}: {what}: the next run: {}", writer.name, told(&again));
             shown.through(&Failing::at(failure, 0), || usual.is_done(writer, &shown.room, &what));
