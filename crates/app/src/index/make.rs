@@ -288,7 +288,13 @@ impl Maker<'_> {
             .hint(|| "give these rights otherwise, for example by `AmbientCapabilities=` of a systemd unit, and start a copy of the interpreter without them; or see `coldstart prefetch`");
         }
         if parts.is_empty() {
-            return Err(anyhow!("the interpreter of `{}` does not take an index", self.command)).hint(|| SUPPORTED);
+            // It writes its log itself, and only it knows when it cannot.
+            let room = || {
+                let place = printable(self.place.directory());
+                format!("otherwise: is there room on the file system of `{place}`? The interpreter writes a log there")
+            };
+            let none = anyhow!("the interpreter of `{}` does not take an index", self.command);
+            return Err(none).hint(|| SUPPORTED).hint(room);
         }
         let is_filled = |language: Language| parts.iter().any(|part| part.language == language);
         for language in std::mem::take(&mut self.languages) {

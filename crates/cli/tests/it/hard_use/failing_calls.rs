@@ -158,19 +158,17 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// What is said where only an interpreter knows why it could not write.
+const ASKS: &str = "is there room on the file system";
+
 /// The message says what the system said, and names the output, what is rewritten, or a directory.
 #[track_caller]
 fn assert_names_the_cause(writer: &Writer, failure: Failure, output: &Output, what: &str) {
     let said = said(output);
     let causes: &[&str] = match failure {
         // As the system says it, as we do, SQLite, and where only an interpreter knows it.
-        Failure::Full => &[
-            "No space left on device",
-            "no space left on the disk",
-            "database or disk is full",
-            "is there room on the file system",
-        ],
-        Failure::Broken => &["Input/output error", "disk I/O error"],
+        Failure::Full => &["No space left on device", "no space left on the disk", "database or disk is full", ASKS],
+        Failure::Broken => &["Input/output error", "disk I/O error", ASKS],
     };
     assert!(causes.iter().any(|cause| said.contains(cause)), "{}: {what}: the cause is not named", writer.name);
     let names = writer.words.iter().filter(|word| !word.starts_with('-') && *word != "to" && *word != "app");
