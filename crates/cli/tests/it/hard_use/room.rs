@@ -249,7 +249,8 @@ impl Usual {
         let now = room.state();
         let is_written = |name: &PathBuf| self.before.get(name) != self.after.get(name);
         let is_it = |name: &PathBuf| now.get(name) != self.before.get(name) || !is_written(name);
-        now.keys().eq(self.after.keys()) && now.keys().all(is_it)
+        let is_lasting = |name: &&PathBuf| !is_unmarked(&room.place.join(name), name);
+        now.keys().filter(is_lasting).eq(self.after.keys()) && now.keys().filter(is_lasting).all(is_it)
     }
 }
 
