@@ -38,6 +38,9 @@ pub enum OutputRefusal {
     /// Its path leads through a symbolic link of another user, in a world-writable directory.
     #[error("its path leads through `{}`, a symbolic link of another user in a world-writable directory", .0.display())]
     LinkOfAnotherUser(PathBuf),
+    /// Its path leads through a symbolic link that another user can exchange, out of that user's directories.
+    #[error("its path leads through `{}`, a symbolic link of another user that leads out of that user's directories", .0.display())]
+    LinkLeadsOut(PathBuf),
     /// The system's error.
     #[error("{0}")]
     Io(#[source] io::Error),
@@ -61,6 +64,7 @@ impl OutputRefusal {
             Self::Input(_) => Some("name another file"),
             Self::NotEarlier(_) | Self::Unreadable(_) => Some("name another file; `--force` overwrites this one"),
             Self::OfAnotherUser | Self::LinkOfAnotherUser(_) => Some("name a file in a directory of your own"),
+            Self::LinkLeadsOut(_) => Some("name the directory itself, without the link, if that is where it is to go"),
             Self::Io(error) => hint_of(error.kind()),
         }
     }

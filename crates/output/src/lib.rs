@@ -3,6 +3,7 @@
 //! | step | file |
 //! |---|---|
 //! | which existing files may be replaced, checked early and again right before the rename | `place.rs` |
+//! | the directory on the way to the output, held open; links of other users | `held.rs` |
 //! | files that the same command reads or writes | `inputs.rs` |
 //! | a file beside the target, invisible until it is complete | `staged.rs` |
 //! | the mark on a file with a temporary name, and the removal of abandoned ones | `mark.rs`, `leftovers.rs` |
@@ -14,6 +15,7 @@
 
 mod directory;
 mod error;
+mod held;
 mod inputs;
 mod leftovers;
 mod mark;

@@ -8,6 +8,7 @@
 //! - A symbolic link is replaced; its target is untouched.
 //! - In a world-writable directory, no file of another user is replaced and no link of another user is
 //!   followed. That is the kernel's own rule for opening files there (`fs.protected_symlinks`, `fs.protected_regular`).
+//! - Root is not led out of another user's directory by a link on the way (`held.rs`).
 //!
 //! It is checked before the long part of a command, and again right before the rename.
 
@@ -24,6 +25,7 @@ use rustix::process::geteuid;
 
 use crate::directory::flush_directory;
 use crate::error::{OutputError, OutputRefusal};
+use crate::held::{HeldDirectory, is_sticky_for_all};
 use crate::inputs::Inputs;
 use crate::leftovers::remove_leftovers;
 use crate::rights::keep_rights;
@@ -37,8 +39,6 @@ const MODE: u32 = 0o644;
 const OWN: u32 = 0o600;
 /// As many links as the kernel follows (`MAXSYMLINKS`, include/linux/namei.h).
 const MOST_LINKS: usize = 40;
-/// Mode bits of a directory in which everybody may create files, and remove only their own (sticky bit).
-const STICKY_FOR_ALL: u32 = 0o1002;
 
 /// A kind of output, and how to recognise an earlier one.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +55,7 @@ pub struct OutputKind {
 #[derive(Clone, Debug)]
 pub struct OutputTarget {
     path: PathBuf,
-    /// Without symbolic links.
-    directory: PathBuf,
+    directory: HeldDirectory,
     name: OsString,
     kind: OutputKind,
     force: bool,
@@ -64,6 +63,9 @@ pub struct OutputTarget {
     /// The mode of a new file, before the umask.
     mode: u32,
 }
+
+/// How a file is staged: in a directory, for a name, with a mode.
+type Create = fn(&Path, &OsStr, u32) -> io::Result<StagedFile>;
 
 /// What exists at the target.
 enum Existing {
@@ -88,14 +90,7 @@ impl OutputTarget {
             return Err(refused(OutputRefusal::Directory));
         };
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if let Some(link) = link_of_another_user(parent) {
-            return Err(refused(OutputRefusal::LinkOfAnotherUser(link)));
-        }
-        let directory = parent.canonicalize().map_err(|error| refused(OutputRefusal::Io(error)))?;
-        let is_directory = stat(&directory).is_ok_and(|found| kind_of(&found) == FileType::Directory);
-        if !is_directory {
-            return Err(refused(OutputRefusal::Io(io::ErrorKind::NotADirectory.into())));
-        }
+        let directory = HeldDirectory::find(parent).map_err(refused)?;
         Ok(Self {
             path: path.to_owned(),
             directory,
@@ -138,9 +133,19 @@ impl OutputTarget {
         &self.path
     }
 
-    /// Its directory, without symbolic links.
+    /// Its directory, without symbolic links: for people, and to be compared.
     pub fn directory(&self) -> &Path {
-        &self.directory
+        self.directory.real()
+    }
+
+    /// Its directory for system calls of this process: the very directory that was found, also when its name leads elsewhere by now.
+    pub fn sure_directory(&self) -> &Path {
+        self.directory.sure()
+    }
+
+    /// The whole path for system calls of this process.
+    pub fn sure_path(&self) -> PathBuf {
+        self.sure_directory().join(&self.name)
     }
 
     /// Its name in the directory.
@@ -150,17 +155,16 @@ impl OutputTarget {
 
     /// The whole path, without symbolic links in its directories.
     pub fn real_path(&self) -> PathBuf {
-        self.directory.join(&self.name)
+        self.directory().join(&self.name)
     }
 
     /// Whether both are the same name in the same directory, even if a directory is mounted twice.
     pub fn is_same_name(&self, other: &Self) -> bool {
         let number = |directory: &Path| stat(directory).map(|found| (found.st_dev, found.st_ino)).ok();
-        self.name == other.name
-            && (self.directory == other.directory || {
-                let own = number(&self.directory);
-                own.is_some() && own == number(&other.directory)
-            })
+        self.name == other.name && {
+            let own = number(self.sure_directory());
+            own.is_some() && own == number(other.sure_directory())
+        }
     }
 
     /// Checks that the output may be written, as far as possible without writing it. Changes nothing.
@@ -177,7 +181,19 @@ impl OutputTarget {
     /// The reason against it.
     pub fn try_out(&self) -> Result<(), OutputError> {
         self.check()?;
-        StagedFile::create(&self.directory, &self.name, OWN).map(drop).map_err(|error| self.failed(error))
+        self.stage(OWN).map(drop).map_err(|error| self.failed(error))
+    }
+
+    /// Creates an empty file beside the target, to be called as that. Nothing is checked.
+    ///
+    /// # Errors
+    /// The file system's error.
+    pub fn stage(&self, mode: u32) -> io::Result<StagedFile> {
+        self.stage_by(StagedFile::create, mode)
+    }
+
+    fn stage_by(&self, create: Create, mode: u32) -> io::Result<StagedFile> {
+        Ok(create(self.sure_directory(), &self.name, mode)?.held_by(&self.directory))
     }
 
     /// Begins the output: an empty file, with the owner and mode of the file that it replaces, if there is one.
@@ -196,13 +212,13 @@ impl OutputTarget {
         self.begin_by(StagedFile::create_named)
     }
 
-    fn begin_by(&self, create: fn(&Path, &OsStr, u32) -> io::Result<StagedFile>) -> Result<StagedFile, OutputError> {
+    fn begin_by(&self, create: Create) -> Result<StagedFile, OutputError> {
         // Errors do not matter here: removal is optional.
-        let _ = remove_leftovers(&self.directory);
+        let _ = remove_leftovers(self.sure_directory());
         match self.look(None)? {
-            Existing::Nothing | Existing::Link => create(&self.directory, &self.name, self.mode),
-            Existing::File(before) => create(&self.directory, &self.name, OWN).and_then(|staged| {
-                keep_rights(&self.real_path(), &before, staged.file())?;
+            Existing::Nothing | Existing::Link => self.stage_by(create, self.mode),
+            Existing::File(before) => self.stage_by(create, OWN).and_then(|staged| {
+                keep_rights(&self.sure_path(), &before, staged.file())?;
                 Ok(staged)
             }),
         }
@@ -217,7 +233,7 @@ impl OutputTarget {
         staged.file().sync_all().map_err(|error| self.failed(error))?;
         self.put(&mut staged)?;
         // The rename must be durable, too. A file system that cannot flush a directory has renamed all the same.
-        let _ = flush_directory(&self.directory, staged.file());
+        let _ = flush_directory(self.sure_directory(), staged.file());
         Ok(())
     }
 
@@ -226,7 +242,7 @@ impl OutputTarget {
     /// # Errors
     /// The reason against it.
     pub fn put(&self, staged: &mut StagedFile) -> Result<(), OutputError> {
-        let path = self.real_path();
+        let path = self.sure_path();
         let named = match self.look(Some(staged.file()))? {
             Existing::Nothing => match staged.name_new(&path) {
                 // Another process created it first.
@@ -252,7 +268,7 @@ impl OutputTarget {
 
     /// The existing file, if it may be replaced: by `output`, if that is complete already.
     fn look(&self, output: Option<&File>) -> Result<Existing, OutputError> {
-        let path = self.real_path();
+        let path = self.sure_path();
         let found = match lstat(&path) {
             Ok(found) => found,
             Err(Errno::NOENT) => return Ok(Existing::Nothing),
@@ -294,7 +310,7 @@ impl OutputTarget {
     }
 
     fn check_owner(&self, found: &Stat) -> Result<(), OutputError> {
-        let is_for_all = stat(&self.directory).is_ok_and(|directory| is_sticky_for_all(&directory));
+        let is_for_all = stat(self.sure_directory()).is_ok_and(|directory| is_sticky_for_all(&directory));
         if is_for_all && found.st_uid != geteuid().as_raw() {
             return Err(self.refused(OutputRefusal::OfAnotherUser));
         }
@@ -317,17 +333,6 @@ impl OutputTarget {
     }
 }
 
-/// A link in a world-writable directory that neither the directory's owner nor we created.
-fn link_of_another_user(directory: &Path) -> Option<PathBuf> {
-    let whole = std::path::absolute(directory).ok()?;
-    let is_it = |path: &&Path| {
-        let above = path.parent().and_then(|above| stat(above).ok()).filter(is_sticky_for_all);
-        let link = above.as_ref().and_then(|_| lstat(*path).ok()).filter(|link| kind_of(link) == FileType::Symlink);
-        link.zip(above).is_some_and(|(link, above)| ![above.st_uid, geteuid().as_raw()].contains(&link.st_uid))
-    };
-    whole.ancestors().find(is_it).map(Path::to_owned)
-}
-
 /// Whether a link is, or leads to, one of the kernel's magic links to open files, as `/dev/stdout`.
 fn leads_to_descriptor(link: &Path) -> bool {
     let mut link = link.to_owned();
@@ -342,10 +347,6 @@ fn leads_to_descriptor(link: &Path) -> bool {
         }
     }
     false
-}
-
-fn is_sticky_for_all(directory: &Stat) -> bool {
-    directory.st_mode & STICKY_FOR_ALL == STICKY_FOR_ALL
 }
 
 fn kind_of(found: &Stat) -> FileType {

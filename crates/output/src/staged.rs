@@ -20,6 +20,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, linkat, lstat, open};
 use rustix::io::Errno;
 use tempfile::{Builder, TempPath};
 
+use crate::held::HeldDirectory;
 use crate::leftovers::{RANDOM_LETTERS, hold, temporary_prefix};
 use crate::mark::{can_be_unmarked_later, mark, unmark};
 
@@ -38,6 +39,8 @@ pub struct StagedFile {
     place: Place,
     /// Whether it carries our mark.
     is_marked: bool,
+    /// Keeps the path of its directory meaning that; dropped after the temporary name.
+    _held: Option<HeldDirectory>,
 }
 
 /// The name of the file.
@@ -61,7 +64,15 @@ impl StagedFile {
             Some((writer, file)) => {
                 let prefix = temporary_prefix(name);
                 let directory = directory.to_owned();
-                Ok(Self { writer: Some(writer), file, directory, prefix, place: Place::Unnamed, is_marked: false })
+                Ok(Self {
+                    writer: Some(writer),
+                    file,
+                    directory,
+                    prefix,
+                    place: Place::Unnamed,
+                    is_marked: false,
+                    _held: None,
+                })
             }
             None => Self::create_named(directory, name, mode),
         }
@@ -75,7 +86,12 @@ impl StagedFile {
         let prefix = temporary_prefix(name);
         let (writer, file, place) = temporary(directory, &prefix, mode)?;
         let is_marked = mark(&file).is_ok();
-        Ok(Self { writer: Some(writer), file, directory: directory.to_owned(), prefix, place, is_marked })
+        Ok(Self { writer: Some(writer), file, directory: directory.to_owned(), prefix, place, is_marked, _held: None })
+    }
+
+    /// The same, in a directory that is held open as long as this is.
+    pub(crate) fn held_by(self, directory: &HeldDirectory) -> Self {
+        Self { _held: Some(directory.clone()), ..self }
     }
 
     /// The file, open for reading, and for writing until it is named.

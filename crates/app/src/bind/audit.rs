@@ -51,7 +51,7 @@ pub(super) fn write_library(library: &AuditLibrary, place: &OutputTarget, may_re
 
 /// Removes a library that no program uses yet.
 pub(super) fn remove_library(library: &AuditLibrary, place: &OutputTarget) {
-    let path = place.real_path();
+    let path = place.sure_path();
     if map(&path).is_ok_and(|view| view.bytes() == library.bytes) {
         let _ = std::fs::remove_file(path);
     }

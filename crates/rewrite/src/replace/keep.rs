@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use coldstart_output::{StagedFile, flush_directory, link_open_file, still_has};
+use coldstart_output::{OutputTarget, StagedFile, flush_directory, link_open_file, still_has};
 use coldstart_sys::named_file::open_regular;
 use rustix::io::Errno;
 
@@ -40,7 +40,7 @@ pub(super) struct Keeping {
 /// it.
 #[derive(Debug)]
 pub(super) struct Kept {
-    made: Option<PathBuf>,
+    made: Option<OutputTarget>,
     warnings: Vec<String>,
 }
 
@@ -61,7 +61,9 @@ impl Keeping {
             return problem("it is the original's only name");
         }
         // A link to the original would point to the new file.
-        if !is_link && !has_same_content(&place.path(), original).map_err(|error| keeping(path, original, error))? {
+        if !is_link
+            && !has_same_content(&place.sure_path(), original).map_err(|error| keeping(path, original, error))?
+        {
             return problem("a different file exists there");
         }
         Ok(Self { place, path: path.to_owned(), exists: true, is_link })
@@ -70,7 +72,7 @@ impl Keeping {
     /// Keeps the original there, flushed to disk.
     pub(super) fn keep(self, original: &OriginalFile) -> Result<Kept, ReplaceError> {
         let error = |source| keeping(&self.path, original, source);
-        let path = self.place.path();
+        let path = self.place.sure_path();
         if self.exists {
             open_regular(&path).and_then(|file| file.sync_all()).map_err(error)?;
             return Ok(Kept { made: None, warnings: Vec::new() });
@@ -83,7 +85,7 @@ impl Keeping {
             }
             Err(failed) => return Err(self.already_there(error, failed)),
         };
-        let kept = Kept { made: Some(path), warnings };
+        let kept = Kept { made: Some(self.place.place.clone()), warnings };
         let within = match &copy {
             Some(copy) => copy.file(),
             None => {
@@ -92,17 +94,17 @@ impl Keeping {
                 original.file()
             }
         };
-        flush_directory(self.place.directory(), within).map_err(error)?;
+        flush_directory(self.place.sure_directory(), within).map_err(error)?;
         Ok(kept)
     }
 
     fn copy(&self, original: &OriginalFile) -> Result<(StagedFile, Vec<String>), ReplaceError> {
         let error = |source| keeping(&self.path, original, source);
-        let mut staged = StagedFile::create(self.place.directory(), self.place.place.name(), OWN).map_err(error)?;
+        let mut staged = self.place.place.stage(OWN).map_err(error)?;
         copy_content(original.file(), staged.file()).map_err(error)?;
         let warnings = copy_metadata(original, staged.file(), &self.path, Purpose::SameContent)?;
         staged.file().sync_all().map_err(error)?;
-        staged.name_new(&self.place.path()).map_err(|failed| self.already_there(error, failed))?;
+        staged.name_new(&self.place.sure_path()).map_err(|failed| self.already_there(error, failed))?;
         Ok((staged, warnings))
     }
 
@@ -126,8 +128,8 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        if let Some(path) = self.made.take() {
-            let _ = std::fs::remove_file(path);
+        if let Some(place) = self.made.take() {
+            let _ = std::fs::remove_file(place.sure_path());
         }
     }
 }

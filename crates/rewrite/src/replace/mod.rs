@@ -97,7 +97,7 @@ pub fn write_proven<P, E>(
 ) -> Result<Replacement<P>, WriteError<E>> {
     let destination = Destination::of(target, original)?;
     let keeping = keep_original.map(|path| Keeping::check(path, original, &destination)).transpose()?;
-    let mut warnings = tidy(destination.directory());
+    let mut warnings = tidy(&destination);
 
     let mut clock = Clock::start();
     let staged = write_staged(original.facts(), source, script, &destination)?;
@@ -135,11 +135,12 @@ pub fn write_proven<P, E>(
 }
 
 /// Removes leftovers of killed writers in a directory. Returns messages about files that may be leftovers.
-fn tidy(directory: &Path) -> Vec<String> {
+fn tidy(destination: &Destination) -> Vec<String> {
     // Failures are ignored: another run can remove them.
-    let unknown = remove_leftovers(directory).map(|leftovers| leftovers.unknown).unwrap_or_default();
+    let unknown = remove_leftovers(destination.sure_directory()).map(|leftovers| leftovers.unknown).unwrap_or_default();
     let warning = |path: &PathBuf| {
         let why = "this file system has no extended attributes to identify it";
+        let path = destination.directory().join(path.file_name().unwrap_or_default());
         format!("{}: possibly a leftover of a killed coldstart; kept, because {why}", path.display())
     };
     unknown.iter().map(warning).collect()
@@ -154,8 +155,7 @@ fn write_staged(
 ) -> Result<StagedFile, ReplaceError> {
     let directory = destination.directory();
     let writing = |what, error| ReplaceError::writing(what, directory, script.size(), error);
-    let staged = StagedFile::create(directory, destination.place.name(), OWN)
-        .map_err(|error| writing("create a file in", error))?;
+    let staged = destination.place.stage(OWN).map_err(|error| writing("create a file in", error))?;
     let has_holes = script.pieces().iter().any(|piece| matches!(piece, Piece::Hole(_)));
     let mut out = if original.is_sparse() {
         FileOutput::sparse(staged.file())
@@ -196,7 +196,7 @@ fn put_in_place(
     destination.put(&mut staged, original)?;
     let mut warnings = kept.map(Kept::settle).unwrap_or_default();
     // The new file is in place, so this is not a failure; only a system crash just now could bring the old one back.
-    if let Err(error) = flush_directory(destination.directory(), staged.file()) {
+    if let Err(error) = flush_directory(destination.sure_directory(), staged.file()) {
         warnings.push(format!("{}: its new name may not be on disk yet ({error})", path.display()));
     }
     let blocks_bytes = fstat(staged.file()).map_or(0, |status| blocks_bytes(&status));

@@ -54,7 +54,7 @@ impl Destination {
     fn at(place: &OutputTarget, original: &OriginalFile) -> Result<Self, ReplaceError> {
         check_not_original(place, original)?;
         place.check()?;
-        check_not_frozen(&place.real_path())?;
+        check_not_frozen(place)?;
         Self::of_place(place.clone())
     }
 
@@ -64,7 +64,7 @@ impl Destination {
     }
 
     fn of_place(place: OutputTarget) -> Result<Self, ReplaceError> {
-        let existing = match lstat(place.real_path()) {
+        let existing = match lstat(place.sure_path()) {
             Ok(found) => Some(found),
             Err(Errno::NOENT) => None,
             Err(errno) => return Err(place.failed(errno.into()).into()),
@@ -72,9 +72,19 @@ impl Destination {
         Ok(Self { place, existing, is_in_place: false })
     }
 
-    /// The directory without symbolic links.
+    /// The directory without symbolic links, for messages.
     pub(super) fn directory(&self) -> &Path {
         self.place.directory()
+    }
+
+    /// The directory for system calls.
+    pub(super) fn sure_directory(&self) -> &Path {
+        self.place.sure_directory()
+    }
+
+    /// The whole path for system calls.
+    pub(super) fn sure_path(&self) -> PathBuf {
+        self.place.sure_path()
     }
 
     /// The whole path, without symbolic links in its directories.
@@ -88,23 +98,25 @@ impl Destination {
             check_not_original(&self.place, original)?;
             return Ok(self.place.put(staged)?);
         }
-        let path = self.path();
-        staged.name_over(&path).map_err(|source| ReplaceError::Io { what: "put the new file at", path, source })
+        let put = |source| ReplaceError::Io { what: "put the new file at", path: self.path(), source };
+        staged.name_over(&self.sure_path()).map_err(put)
     }
 }
 
 /// Refuses the original as the output, under any name.
 fn check_not_original(place: &OutputTarget, original: &OriginalFile) -> Result<(), ReplaceError> {
-    if stat(place.real_path()).is_ok_and(|found| original.identity().is_same_file(&found)) {
+    if stat(place.sure_path()).is_ok_and(|found| original.identity().is_same_file(&found)) {
         let original = original.path().to_owned();
         return Err(ReplaceError::SameFile { path: place.path().to_owned(), original });
     }
     Ok(())
 }
 
-fn check_not_frozen(path: &Path) -> Result<(), ReplaceError> {
+fn check_not_frozen(place: &OutputTarget) -> Result<(), ReplaceError> {
     // If unknown, the attempt decides.
-    let Ok(found) = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS) else { return Ok(()) };
+    let Ok(found) = statx(CWD, place.sure_path(), AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS) else {
+        return Ok(());
+    };
     let refusal = if found.stx_attributes.contains(StatxAttributes::IMMUTABLE) {
         FileRefusal::Immutable
     } else if found.stx_attributes.contains(StatxAttributes::APPEND) {
@@ -112,5 +124,5 @@ fn check_not_frozen(path: &Path) -> Result<(), ReplaceError> {
     } else {
         return Ok(());
     };
-    Err(ReplaceError::Refused { path: path.to_owned(), refusal })
+    Err(ReplaceError::Refused { path: place.real_path(), refusal })
 }

@@ -71,15 +71,16 @@ pub fn try_out(place: &OutputTarget) -> Result<(), TraceFileError> {
 /// A journal may stand beside an earlier trace, whose it is, and nowhere else: SQLite would play it into the new one,
 /// and it is not ours to remove.
 fn check_side_files(place: &OutputTarget) -> Result<(), TraceFileError> {
-    let target = place.real_path();
+    let target = place.sure_path();
     let is_file = fs::symlink_metadata(&target).is_ok_and(|found| found.is_file());
     if is_file && File::open(&target).and_then(|file| is_trace(&file)).unwrap_or(false) {
         return Ok(());
     }
     let is_there = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
-    match side_files::SUFFIXES.map(|suffix| with_suffix(&target, suffix)).into_iter().find(is_there) {
+    match side_files::SUFFIXES.into_iter().find(|suffix| is_there(&with_suffix(&target, suffix))) {
         None => Ok(()),
-        Some(there) => {
+        Some(suffix) => {
+            let there = with_suffix(&place.real_path(), suffix);
             let what = format!("`{}` exists; SQLite would treat it as part of the trace", there.display());
             Err(TraceFileError::NotWritable { path: place.path().to_owned(), source: io::Error::other(what) })
         }
@@ -105,7 +106,9 @@ pub fn write_trace_at(place: &OutputTarget, trace: &Trace) -> Result<Written, Tr
     let not_writable = |source| TraceFileError::NotWritable { path: path.to_owned(), source };
     check_side_files(place)?;
     let staged = place.begin_named()?;
-    let beside = staged.temporary_path().ok_or_else(|| not_writable(io::ErrorKind::NotFound.into()))?.to_owned();
+    let beside = staged.temporary_path().and_then(Path::file_name);
+    // SQLite does not open a file by a link to its directory, as the sure path is one.
+    let beside = place.directory().join(beside.ok_or_else(|| not_writable(io::ErrorKind::NotFound.into()))?);
     let reached = fill(&beside, trace).map_err(|error| {
         let source = io_error(error);
         let path = path.to_owned();
@@ -125,7 +128,7 @@ pub fn write_trace_at(place: &OutputTarget, trace: &Trace) -> Result<Written, Tr
     // They belong to what is replaced, and SQLite would play them back into the new file.
     place.check()?;
     for suffix in side_files::SUFFIXES {
-        match fs::remove_file(with_suffix(&place.real_path(), suffix)) {
+        match fs::remove_file(with_suffix(&place.sure_path(), suffix)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_writable(error)),
             _ => {}
         }
@@ -158,7 +161,8 @@ fn read_back(path: &Path, events: u64) -> Result<(), String> {
 
 /// Fails only if not even what is before the events could be written.
 fn fill(path: &Path, trace: &Trace) -> rusqlite::Result<Reached> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // Without links: another user may have exchanged a directory on the way.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.pragma_update(None, "page_size", DATABASE_PAGE)?;
     // Only we know the file, and after a crash it is rubbish: the journal serves to take back a piece that had no room.

@@ -1,4 +1,4 @@
-//! Root runs commands in the directory of another user, who swaps the names of inputs and outputs for links to files of root,
+//! Root runs commands in the directory of another user, who swaps the names of inputs, outputs and their directory for links to files of root,
 //! pipes and directories all the time: root's files stay as they are, nothing is made elsewhere, and every command ends.
 
 use std::fs;
@@ -105,7 +105,30 @@ fn names(writer: &Writer, room: &Room) -> Vec<(String, bool)> {
     names
 }
 
-fn run_among_swaps(writer: &Writer, tries: usize, count: &Count) {
+/// A directory of the other user, in which outputs are where that one is swapped.
+const ABOVE: &str = "above";
+
+/// The same command with its output in a directory, if it has an output.
+fn with_output_below(writer: &Writer) -> Option<Writer> {
+    if writer.replaces || writer.keeps.is_some() || !writer.words.iter().any(|word| word == OUT) {
+        return None;
+    }
+    let mut below = writer.clone();
+    below.name.push_str(", below");
+    below.words.iter_mut().filter(|word| *word == OUT).for_each(|word| *word = format!("{ABOVE}/{OUT}"));
+    Some(below)
+}
+
+/// What is swapped in one way of trying.
+#[derive(Clone, Copy, PartialEq)]
+enum Swapped {
+    /// An input or the output.
+    Name,
+    /// The directory of the output.
+    Above,
+}
+
+fn run_among_swaps(writer: &Writer, swapped: Swapped, tries: usize, count: &Count) {
     let seed = tries as u64;
     let room = Room::new();
     let place = room.path("");
@@ -116,7 +139,13 @@ fn run_among_swaps(writer: &Writer, tries: usize, count: &Count) {
     for number in 0..tries {
         room.fill();
         room.set_up(&place, writer);
-        let names = names(writer, &room);
+        let names = match swapped {
+            Swapped::Name => names(writer, &room),
+            Swapped::Above => {
+                fs::create_dir(room.path(ABOVE)).unwrap();
+                vec![(ABOVE.to_owned(), true)]
+            }
+        };
         let Some((name, may_be_pipe)) = names.get(number % names.len().max(1)).cloned() else { return };
         let others = room.path("others");
         fs::create_dir(&others).unwrap();
@@ -131,7 +160,7 @@ fn run_among_swaps(writer: &Writer, tries: usize, count: &Count) {
             succeed(Command::new("mkfifo").arg(others.join("pipe")));
         }
         let copy = others.join("copy");
-        if fs::copy(room.path(&name), &copy).is_err() {
+        if swapped == Swapped::Name && fs::copy(room.path(&name), &copy).is_err() {
             fs::write(&copy, "").unwrap();
         }
         let own = format!("{NOBODY}:{NOBODY}");
@@ -177,26 +206,40 @@ fn is_leaked(directory: &Path, what: &str) -> bool {
     })
 }
 
-fn run_those(name: &'static str, is_wanted: impl Fn(&Writer) -> bool) {
+fn run_those(name: &'static str, swapped: Swapped, is_wanted: impl Fn(&Writer) -> bool) {
     if !is_root() {
         return;
     }
     let count = Count::of(name);
     for (writer, way) in writers(is_wanted) {
+        let below = with_output_below(&writer);
+        let Some(writer) = (if swapped == Swapped::Above { below } else { Some(writer) }) else { continue };
         match way.share(tries(USUAL_TRIES)) {
             0 => {}
-            tries => run_among_swaps(&writer, tries, &count),
+            tries => run_among_swaps(&writer, swapped, tries, &count),
         }
     }
 }
 
 #[test]
 fn files_of_root_stay_while_names_are_swapped() {
-    run_those("runs while names were swapped", |writer| !writer.starts_programs());
+    run_those("runs while names were swapped", Swapped::Name, |writer| !writer.starts_programs());
 }
 
 #[test]
 fn files_of_root_stay_while_names_are_swapped_in_a_recording() {
     let _turn = Turn::shared("page-cache");
-    run_those("recordings while names were swapped", Writer::starts_programs);
+    run_those("recordings while names were swapped", Swapped::Name, Writer::starts_programs);
+}
+
+#[test]
+fn files_of_root_stay_while_the_directory_of_an_output_is_swapped() {
+    run_those("runs while the output's directory was swapped", Swapped::Above, |writer| !writer.starts_programs());
+}
+
+#[test]
+fn files_of_root_stay_while_the_directory_of_a_recording_is_swapped() {
+    let _turn = Turn::shared("page-cache");
+    let name = "recordings while the output's directory was swapped";
+    run_those(name, Swapped::Above, Writer::starts_programs);
 }
