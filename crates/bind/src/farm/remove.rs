@@ -50,9 +50,9 @@ pub fn remove_farm(directory: &Path, program: Option<&Path>) -> Result<FarmRemov
 }
 
 /// Removes the usual link directory of a program that is not bound, under its own name and temporary ones: a run of `unbind` that
-/// was killed, or failed, after it had restored the program leaves one. Only a directory whose marker names just this program and place
-/// is removed, since the program itself no longer says that it has one; and none that is on `search`, the program's search paths: a
-/// bound program without its note still uses it.
+/// was killed, or failed, after it had restored the program leaves one. Only a directory that was made for this program, or moved or
+/// copied with it, is removed; and none that is on `search`, the program's search paths: a bound program without its note still
+/// uses it.
 ///
 /// # Errors
 /// If it contains other files, or the system refuses.
@@ -61,11 +61,8 @@ pub fn remove_left_farm(program: &Path, search: &[&[u8]]) -> Result<FarmRemoved,
     if search.iter().any(|path| names_directory(path, program, &directory)) {
         return Ok(FarmRemoved::WasGone);
     }
-    let is_left = |marker: &Marker| {
-        marker.program == program && marker.directory.as_ref().is_none_or(|made_at| *made_at == directory)
-    };
     let stands = directory.symlink_metadata().is_ok_and(|found| found.is_dir())
-        && Marker::read(&directory)?.as_ref().is_some_and(is_left);
+        && Marker::read(&directory)?.as_ref().is_some_and(|marker| marker.is_for(program, &directory));
     if !stands && !Parent::may_have_leftovers(&directory) {
         return Ok(FarmRemoved::WasGone);
     }

@@ -143,5 +143,11 @@ fn put_in_place(parent: &Parent, from: &Path, to: &Path, exchange: bool) -> Resu
         Err(Some(Errno::EXIST)) if !exchange => return Err(FarmError::NotOurs(to.to_owned())),
         _ => renamed.map_err(FarmError::system("put in place", to))?,
     }
-    parent.flush()
+    parent.flush().inspect_err(|_| {
+        // The caller removes what has the temporary name.
+        let _: io::Result<()> = match exchange {
+            true => renameat_with(CWD, from, CWD, to, RenameFlags::EXCHANGE).map_err(io::Error::from),
+            false => rename_to_free(to, from),
+        };
+    })
 }

@@ -47,6 +47,14 @@ fn unbinding_again_removes_what_was_left() {
     let tree = left();
     let text = tree.done(&UNBIND);
     assert!(text.contains("is not bound") && text.contains("was removed"), "{text}");
+    // Moved with the program: while it stands under its name, and while it is being removed.
+    for now in [".app.libs", "..app.libs.coldstart-links.4194999"] {
+        let tree = left();
+        fs::rename(tree.at("bin"), tree.at("moved")).unwrap();
+        fs::rename(tree.at("moved/.app.libs"), tree.at("moved").join(now)).unwrap();
+        tree.done(&["unbind", "--in-place", "moved/app"]);
+        assert_eq!(names(&tree.at("moved")), ["app"], "{now}");
+    }
     // In a directory, too.
     let tree = left();
     let text = tree.done(&["unbind", "--in-place", "bin"]);
