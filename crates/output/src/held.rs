@@ -208,7 +208,7 @@ mod tests {
             let held = HeldDirectory::find(&at(name)).unwrap();
             assert_eq!(held.real(), at(name).canonicalize().unwrap());
         }
-        for path in [".", "..", "/", "/proc/self/cwd"].map(Path::new) {
+        for path in [".", "..", "/"].map(Path::new) {
             assert_eq!(found(path), Ok(metadata(path).unwrap().ino()), "{}", path.display());
         }
         std::fs::write(at("file"), "").unwrap();
