@@ -4,7 +4,7 @@
 //! |---|---|
 //! | what is installed where | `package/content.rs` |
 //! | what the programs are built of, and its licences | `package/components.rs` |
-//! | the Debian package | `package/debian.rs` |
+//! | the Debian packages | `package/debian.rs` |
 //! | the archives for all distributions | `package/archive.rs` |
 //! | installed, used and removed in clean systems | `package/try_out.rs` |
 //! | packages of Debian's built with `dh_coldstart` | `package/rebuild.rs` |
@@ -16,7 +16,6 @@ mod debian;
 mod rebuild;
 mod try_out;
 
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -67,18 +66,22 @@ pub(crate) fn package(arguments: &PackageArguments) -> Result<()> {
 
     let native = Architecture::native()?;
     let documents = manual.join("documents");
-    components::write(&native.target(), &source, &documents)?;
+    components::write(components::PROGRAMS, &native.target(), &source, &documents)?;
     let programs = crate::release::programs()?;
     let package = debian::build(&programs, &manual, &source, &output)?;
+    let of_survey = output.join("documents");
+    components::write(components::SURVEY, &native.target(), &source, &of_survey)?;
+    let survey = debian::build_survey(&crate::release::survey_program()?, &of_survey, &source, &output)?;
+    fs_err::remove_dir_all(&of_survey)?;
     let architectures = if arguments.architecture.is_empty() { &[native][..] } else { &arguments.architecture };
     let mut archives = Vec::new();
     for &architecture in architectures {
-        components::write(&architecture.target(), &source, &documents)?;
+        components::write(components::PROGRAMS, &architecture.target(), &source, &documents)?;
         let programs = crate::release::static_programs(architecture)?;
         archives.push((architecture, archive::build(&programs, architecture, &manual, &source, &output)?));
     }
     fs_err::remove_dir_all(&manual)?;
-    for path in iter::once(&package).chain(archives.iter().map(|(_, archive)| archive)) {
+    for path in [&package, &survey].into_iter().chain(archives.iter().map(|(_, archive)| archive)) {
         println!("{} {}", fs_err::metadata(path)?.len(), path.display());
     }
     for (architecture, archive) in &archives {
@@ -191,6 +194,22 @@ mod tests {
             );
             assert!(packed.lines().any(|line| line.ends_with(&format!("-linux/{in_archive}"))), "{packed}");
         }
+        let survey = one.path().join("coldstart-survey");
+        fs::copy("/bin/true", &survey).unwrap();
+        let documents = one.path().join("manual/documents");
+        let source = Source { version: "1.2".to_owned(), time: "1700000000".to_owned() };
+        let survey = debian::build_survey(&survey, &documents, &source, one.path()).unwrap();
+        assert!(survey.file_name().unwrap().to_str().unwrap().starts_with("coldstart-survey_1.2_"));
+        let contents = said(Command::new("dpkg-deb").arg("--contents").arg(&survey));
+        for name in [
+            "lib/coldstart/coldstart-survey",
+            "share/doc/coldstart-survey/sbom.cdx.json.gz",
+            "share/doc/coldstart-survey/copyright",
+        ] {
+            assert!(contents.lines().any(|line| line.ends_with(&format!("./usr/{name}"))), "{contents}");
+        }
+        let depends = said(Command::new("dpkg-deb").arg("--field").arg(&survey).arg("Depends"));
+        assert!(depends.starts_with("coldstart (= 1.2), libc6"), "{depends}");
         for name in [
             "bin/dh_coldstart",
             "share/man/man1/dh_coldstart.1.gz",

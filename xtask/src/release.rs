@@ -29,6 +29,12 @@ pub(crate) fn programs() -> Result<Vec<PathBuf>> {
     Ok(vec![launcher.with_file_name("coldstart"), launcher])
 }
 
+/// Builds `coldstart-survey` and returns its path.
+pub(crate) fn survey_program() -> Result<PathBuf> {
+    run(cargo().args(["build", "--profile=survey", "--package=coldstart-survey-program"]))?;
+    Ok(target_directory()?.join("survey/coldstart-survey"))
+}
+
 /// Builds both programs linked statically with musl for `architecture`, and returns their paths.
 pub(crate) fn static_programs(architecture: Architecture) -> Result<Vec<PathBuf>> {
     let target = architecture.target();

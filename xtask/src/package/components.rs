@@ -12,8 +12,10 @@ use serde_json::{Value, json};
 use super::{Source, text_of};
 use crate::cargo::metadata;
 
-/// The packages of the programs.
-const PROGRAMS: [&str; 2] = ["coldstart", "coldstart-launcher"];
+/// The crates of the programs that are always installed.
+pub(super) const PROGRAMS: &[&str] = &["coldstart", "coldstart-launcher"];
+/// The crate of the program for surveys.
+pub(super) const SURVEY: &[&str] = &["coldstart-survey-program"];
 
 /// A package of which code is in the programs.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,10 +35,10 @@ impl Component {
     }
 }
 
-/// Writes `sbom.cdx.json` and `third-party-licences` for programs of a target into a directory.
-pub(super) fn write(target: &str, source: &Source, directory: &Path) -> Result<()> {
+/// Writes `sbom.cdx.json` and `third-party-licences` for programs, by the names of their crates, of a target into a directory.
+pub(super) fn write(programs: &[&str], target: &str, source: &Source, directory: &Path) -> Result<()> {
     let metadata = metadata(&["--locked", "--filter-platform", target])?;
-    let components = components(&metadata).context("cargo metadata lacks something")?;
+    let components = components(&metadata, programs).context("cargo metadata lacks something")?;
     let sums = checksums(&text_of("Cargo.lock")?);
     fs::create_dir_all(directory)?;
     let bill = serde_json::to_string_pretty(&bill(&components, &sums, source))?;
@@ -46,7 +48,7 @@ pub(super) fn write(target: &str, source: &Source, directory: &Path) -> Result<(
 }
 
 /// All packages of others of which code is in the programs, by name.
-fn components(metadata: &Value) -> Option<BTreeSet<Component>> {
+fn components(metadata: &Value, programs: &[&str]) -> Option<BTreeSet<Component>> {
     let packages: BTreeMap<&str, &Value> = metadata["packages"]
         .as_array()?
         .iter()
@@ -67,7 +69,7 @@ fn components(metadata: &Value) -> Option<BTreeSet<Component>> {
     };
     let mut open: Vec<&str> = packages
         .iter()
-        .filter(|(_, package)| package["name"].as_str().is_some_and(|name| PROGRAMS.contains(&name)))
+        .filter(|(_, package)| package["name"].as_str().is_some_and(|name| programs.contains(&name)))
         .map(|(id, _)| *id)
         .collect();
     let mut seen: BTreeSet<&str> = open.iter().copied().collect();
@@ -186,7 +188,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let source = Source { version: "1.2".to_owned(), time: "1700000000".to_owned() };
         let target = crate::architecture::Architecture::native().unwrap().target();
-        write(&target, &source, directory.path()).unwrap();
+        write(PROGRAMS, &target, &source, directory.path()).unwrap();
         let bill: Value = serde_json::from_slice(&fs::read(directory.path().join("sbom.cdx.json")).unwrap()).unwrap();
         let components = bill["components"].as_array().unwrap();
         let names: Vec<&str> = components.iter().map(|component| component["name"].as_str().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! The Debian package, built by dpkg's own tools.
+//! The Debian packages, built by dpkg's own tools: `coldstart`, and `coldstart-survey` with the program for `coldstart survey`.
 //!
 //! Not obvious: no debhelper and no cargo-deb. What is in the package is a directory, `dpkg-deb` writes it, and `dpkg-shlibdeps` says what the
 //! programs depend on; both are on each Debian machine that builds packages.
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
 use super::content::{self, put};
-use super::{Source, text_of};
+use super::{Source, name_of, text_of};
 use crate::cargo::workspace;
 use crate::tools::{emptied, run};
 
@@ -24,53 +24,110 @@ const DESCRIPTION: &str = "make big Linux programs start fast, and prove it
  indexes for interpreters. Each file that it writes is proven to be the same
  to the dynamic loader, and each change can be undone.";
 
-/// Builds the package in `output` and returns its path.
+const SURVEY_DESCRIPTION: &str = "what every object of a distribution costs at start-up
+ coldstart survey reads packages (.deb, .rpm), squashfs images, AppImages, OCI
+ layouts and root file systems, and writes what each ELF object in them costs
+ at the start of programs as Parquet tables, for DuckDB, Spark and data
+ frames.";
+
+/// What one package has that another has not.
+struct Package<'a> {
+    name: &'a str,
+    programs: &'a [PathBuf],
+    /// Packages that it depends on besides libraries.
+    depends: Vec<String>,
+    /// Further fields of its control file.
+    fields: Vec<(&'a str, String)>,
+    description: &'a str,
+}
+
+/// Builds the package `coldstart` in `output` and returns its path.
 pub(super) fn build(programs: &[PathBuf], manual: &Path, source: &Source, output: &Path) -> Result<PathBuf> {
     let staging = emptied(output.join("debian"))?;
     let root = staging.join("root");
     content::lay(programs, manual, &root.join("usr"))?;
-    fs::write(root.join("usr/share/doc/coldstart/copyright"), copyright()?)?;
-
     debhelper(&root, source)?;
-    let architecture = architecture()?;
-    let installed = content::size(&root)?;
-    println!("{installed} bytes are installed");
     let control = root.join("DEBIAN");
     fs::create_dir_all(&control)?;
-    let depends = dependencies(programs, &staging)?;
-    let fields = [
-        ("Package", "coldstart".to_owned()),
-        ("Version", source.version.clone()),
-        ("Architecture", architecture.clone()),
-        ("Maintainer", MAINTAINER.to_owned()),
-        ("Installed-Size", installed.div_ceil(1024).to_string()),
-        ("Depends", depends),
-        // Only a package's build uses what is there for it.
-        ("Suggests", "debhelper".to_owned()),
-        ("Provides", "dh-sequence-coldstart".to_owned()),
-        ("Section", "utils".to_owned()),
-        ("Priority", "optional".to_owned()),
-        ("Description", DESCRIPTION.to_owned()),
-    ];
-    let mut text = String::new();
-    for (name, value) in fields {
-        writeln!(text, "{name}: {value}")?;
-    }
-    fs::write(control.join("control"), text)?;
-    fs::write(control.join("md5sums"), sums(&root)?)?;
     fs::write(control.join("triggers"), text_of("packaging/debian/coldstart.triggers")?)?;
     // debhelper would put what other tools add in place of the mark; nothing does here.
     let script = text_of("packaging/debian/coldstart.postinst")?.replace("\n#DEBHELPER#\n", "");
     let installed = control.join("postinst");
     fs::write(&installed, script)?;
     fs::set_permissions(&installed, std::fs::Permissions::from_mode(0o755))?;
+    let package = Package {
+        name: "coldstart",
+        programs,
+        depends: Vec::new(),
+        fields: vec![
+            // Only a package's build uses what is there for it.
+            ("Suggests", "coldstart-survey, debhelper".to_owned()),
+            ("Provides", "dh-sequence-coldstart".to_owned()),
+        ],
+        description: DESCRIPTION,
+    };
+    finish(&package, &staging, source, output)
+}
 
-    let package = output.join(format!("coldstart_{}_{architecture}.deb", source.version));
+/// Builds the package `coldstart-survey` in `output` and returns its path; `documents` are laid beside its licence.
+pub(super) fn build_survey(program: &Path, documents: &Path, source: &Source, output: &Path) -> Result<PathBuf> {
+    let staging = emptied(output.join("debian"))?;
+    let root = staging.join("root/usr");
+    put(program, &root.join("lib/coldstart").join(name_of(program)?), 0o755)?;
+    for document in fs::read_dir(documents)? {
+        let document = document?.path();
+        let installed = root.join("share/doc/coldstart-survey").join(name_of(&document)?);
+        put(&document, &installed, 0o644)?;
+        content::compress(&installed)?;
+    }
+    let package = Package {
+        name: "coldstart-survey",
+        programs: &[program.to_owned()],
+        // Both have the same arguments.
+        depends: vec![format!("coldstart (= {})", source.version)],
+        fields: Vec::new(),
+        description: SURVEY_DESCRIPTION,
+    };
+    finish(&package, &staging, source, output)
+}
+
+/// Adds what every package has to the files in `staging`, and packs them.
+fn finish(package: &Package<'_>, staging: &Path, source: &Source, output: &Path) -> Result<PathBuf> {
+    let (root, name) = (staging.join("root"), package.name);
+    fs::write(root.join("usr/share/doc").join(name).join("copyright"), copyright()?)?;
+    let architecture = architecture()?;
+    let control = root.join("DEBIAN");
+    fs::create_dir_all(&control)?;
+    let installed = content::size(&root.join("usr"))?;
+    println!("{name}: {installed} bytes are installed");
+    let mut depends = package.depends.clone();
+    depends.push(dependencies(package.programs, staging)?);
+    let mut fields = vec![
+        ("Package", name.to_owned()),
+        ("Version", source.version.clone()),
+        ("Architecture", architecture.clone()),
+        ("Maintainer", MAINTAINER.to_owned()),
+        ("Installed-Size", installed.div_ceil(1024).to_string()),
+        ("Depends", depends.join(", ")),
+    ];
+    fields.extend(package.fields.iter().cloned());
+    fields.extend([
+        ("Section", "utils".to_owned()),
+        ("Priority", "optional".to_owned()),
+        ("Description", package.description.to_owned()),
+    ]);
+    let mut text = String::new();
+    for (name, value) in fields {
+        writeln!(text, "{name}: {value}")?;
+    }
+    fs::write(control.join("control"), text)?;
+    fs::write(control.join("md5sums"), sums(&root)?)?;
+    let path = output.join(format!("{name}_{}_{architecture}.deb", source.version));
     let mut build = Command::new("dpkg-deb");
     build.env("SOURCE_DATE_EPOCH", &source.time).args(["--root-owner-group", "-Zxz", "-z9", "--build"]);
-    run(build.arg(&root).arg(&package))?;
-    fs::remove_dir_all(&staging)?;
-    Ok(package)
+    run(build.arg(&root).arg(&path))?;
+    fs::remove_dir_all(staging)?;
+    Ok(path)
 }
 
 /// What other packages' builds use: `dh_coldstart` with its man page, and the sequence that calls it.

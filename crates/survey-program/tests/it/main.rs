@@ -132,7 +132,7 @@ fn a_report_says_what_would_be_gained() {
     assert!(text.starts_with("Surveyed: 3 objects, 0 of them programs"), "{text}");
     assert!(text.contains("(no package)"), "{text}");
     let page = fs::read_to_string(scene.path("page.html")).unwrap();
-    assert!(page.contains("coldstart.survey-report/1") && page.contains("What tree would gain"));
+    assert!(page.contains("coldstart.survey-report/1") && page.contains("A survey of tree"));
     // An earlier page is replaced, another file is not.
     assert!(scene.run(&["report", "out", "--html", "page.html"]).status.success());
     fs::write(scene.path("letter"), "Dear").unwrap();

@@ -99,7 +99,7 @@ fn told(directory: &Path, outcome: &Outcome) -> String {
 /// Replaces this process by the program with the work.
 fn become_surveyor() -> Result<Infallible, CliError> {
     let program =
-        surveyor().hint(|| "install the package coldstart-survey, or build it with `cargo build --release`")?;
+        surveyor().hint(|| "install the package coldstart-survey, or build it with `cargo build --profile survey --package coldstart-survey-program` and put it beside coldstart")?;
     let words: Vec<OsString> = std::iter::once(program.clone().into()).chain(std::env::args_os().skip(1)).collect();
     Ok(become_program(&words).with_context(|| format!("cannot run `{}`", printable(&program)))?)
 }

@@ -36,7 +36,7 @@ pub(super) fn run(args: &ReportArgs, surveyor: &Surveyor) -> Result<Exit, CliErr
 }
 
 fn title(report: &Report) -> String {
-    format!("What {} would gain", report.sources.join(" "))
+    format!("A survey of {}", report.sources.join(" "))
 }
 
 fn text(report: &Report, all: bool) -> String {
