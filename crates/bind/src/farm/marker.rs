@@ -64,6 +64,18 @@ impl Marker {
         self.program == program || !self.program.exists() || is_copy()
     }
 
+    /// Whether a directory with a temporary name of `farm` was left by a run for this program: here, or where both were before they
+    /// were moved together. Its name alone is no proof, so names of a moved program and its directory have to be the same.
+    pub(super) fn is_left_of(&self, program: &Path, farm: &Path) -> bool {
+        let Some(made_at) = self.directory.as_deref() else { return false };
+        let is_moved = || {
+            self.program.file_name() == program.file_name()
+                && made_at.file_name() == farm.file_name()
+                && !self.program.exists()
+        };
+        (self.program == program && made_at == farm) || is_moved()
+    }
+
     /// The first entry other than the marker's links, level directories and the marker itself.
     pub(super) fn foreign_in(&self, directory: &Path) -> Result<Option<PathBuf>, FarmError> {
         Ok(self.contents(directory)?.foreign)

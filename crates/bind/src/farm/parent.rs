@@ -96,7 +96,7 @@ impl Parent {
                 continue;
             }
             let Ok(Some(marker)) = Marker::read(&entry.path()) else { continue };
-            if marker.is_for(program, farm) {
+            if marker.is_left_of(program, farm) {
                 let this = marker.remove(&entry.path()).map(|()| true);
                 removed = removed.and_then(|before| this.map(|now| before || now));
             }
