@@ -9,7 +9,7 @@ use crate::file::ElfFile;
 /// A string table, in place in the file. Names are bytes: the format does not define an encoding.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Strings<'data> {
-    /// Up to the last zero byte. In what follows, the end of a name would be searched in vain, each time.
+    /// Up to the last zero byte: a name that begins after it has no end, so nothing is searched there.
     names: &'data [u8],
     size: u64,
 }

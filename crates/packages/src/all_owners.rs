@@ -15,6 +15,7 @@ use crate::{dpkg, other_managers};
 #[derive(Debug)]
 pub struct AllOwners {
     root: PathBuf,
+    merged: Vec<&'static str>,
     hasher: RandomState,
     owners: Vec<Owner>,
     files: HashMap<u64, u32>,
@@ -26,8 +27,13 @@ impl AllOwners {
     /// # Errors
     /// When the package manager exists but does not answer.
     pub fn of(root: &Path) -> Result<Self, PackageError> {
-        let mut all =
-            Self { root: root.to_owned(), hasher: RandomState::new(), owners: Vec::new(), files: HashMap::new() };
+        let mut all = Self {
+            root: root.to_owned(),
+            merged: dpkg::merged(root),
+            hasher: RandomState::new(),
+            owners: Vec::new(),
+            files: HashMap::new(),
+        };
         let (owners, files, hasher) = (&mut all.owners, &mut all.files, &all.hasher);
         dpkg::each_file(root, |path, owner| {
             if owners.last() != Some(owner) {
@@ -53,7 +59,7 @@ impl AllOwners {
     }
 
     fn owner(&self, path: &Path) -> Option<Owner> {
-        let names = dpkg::names_of(&self.root, path);
+        let names = dpkg::names_of(&self.merged, path);
         let number = names.iter().find_map(|name| self.files.get(&self.hasher.hash_one(name.as_path())))?;
         self.owners.get(*number as usize).cloned()
     }

@@ -52,15 +52,22 @@ fn failed(name: &'static str, output: &Output) -> PackageError {
     PackageError::Tool { tool: name, message: messages.trim().replace('\n', "; ") }
 }
 
-/// The names that a file may have in the database of a system whose `/lib` leads to `/usr/lib`, as given first.
-pub(crate) fn names_of(root: &Path, path: &Path) -> Vec<PathBuf> {
+/// The directories that the system at `root` has as links into `/usr`.
+pub(crate) fn merged(root: &Path) -> Vec<&'static str> {
+    let is_link =
+        |directory: &&str| std::fs::symlink_metadata(root.join(directory)).is_ok_and(|found| found.is_symlink());
+    MERGED.iter().copied().filter(is_link).collect()
+}
+
+/// The names that a file may have in the database of a system with these merged directories, as given first: `/lib/x` for
+/// `/usr/lib/x`, and the other way round.
+pub(crate) fn names_of(merged: &[&str], path: &Path) -> Vec<PathBuf> {
     let mut names = vec![path.to_owned()];
-    for directory in MERGED {
+    for directory in merged {
         let (outside, inside) = (Path::new("/").join(directory), Path::new("/usr").join(directory));
-        let is_merged = std::fs::symlink_metadata(root.join(directory)).is_ok_and(|found| found.is_symlink());
         let pairs = [(&outside, &inside), (&inside, &outside)];
         let others = pairs.iter().filter_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)));
-        names.extend(others.filter(|_| is_merged));
+        names.extend(others);
     }
     names
 }
@@ -93,8 +100,9 @@ pub(crate) fn owners_of(root: &Path, paths: &[&Path]) -> Result<HashMap<PathBuf,
         return Ok(HashMap::new());
     }
     let mut names: Vec<(PathBuf, &Path)> = Vec::new();
+    let merged = merged(root);
     for path in paths.iter().filter(|path| !breaks_lines(path.as_os_str())) {
-        names.extend(names_of(root, path).into_iter().map(|name| (name, *path)));
+        names.extend(names_of(&merged, path).into_iter().map(|name| (name, *path)));
     }
     let mut packages: HashMap<PathBuf, String> = HashMap::new();
     let mut rest: &[(PathBuf, &Path)] = &names;

@@ -91,9 +91,7 @@ fn walk(number: usize, source: &Source, one_file_system: bool, without: &Path, i
 
 impl Items {
     fn add(&mut self, number: usize, source: &Source, file: &Path, path: PathBuf) {
-        match std::fs::symlink_metadata(file)
-            .and_then(|found| if found.is_symlink() { std::fs::metadata(file) } else { Ok(found) })
-        {
+        match std::fs::metadata(file) {
             Ok(found) => self.all.push(Item {
                 source: number,
                 path,

@@ -19,7 +19,7 @@ use crate::shard::complete_shards;
 /// Sums up a survey.
 ///
 /// # Errors
-/// If it is no survey, or a table cannot be read.
+/// If it is not a survey, or a table cannot be read.
 pub fn report(directory: &Path) -> Result<Report, SurveyError> {
     let manifest = Manifest::read(directory)?;
     let shards = complete_shards(directory, manifest.shards);

@@ -59,7 +59,7 @@ pub(crate) struct ShardPlace {
     name: String,
 }
 
-/// A shard that this process makes, and nobody else meanwhile.
+/// A shard that this process has locked, and is making.
 #[derive(Debug)]
 pub(crate) struct Claim {
     place: ShardPlace,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::builder::{BooleanBuilder, Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
@@ -24,113 +24,36 @@ pub trait Column: Sized {
         Self: 'value;
 }
 
-impl Column for String {
-    fn data_type() -> DataType {
-        DataType::Utf8
-    }
+/// Implements [`Column`] for a type whose builder takes one value at a time.
+macro_rules! column {
+    ($type:ty, $data_type:ident, optional: $is_optional:literal, $builder:ident, |$to:ident, $value:ident| $append:expr) => {
+        impl Column for $type {
+            fn data_type() -> DataType {
+                DataType::$data_type
+            }
 
-    fn array<'value>(values: impl Iterator<Item = &'value Self>) -> ArrayRef {
-        let mut builder = StringBuilder::new();
-        values.for_each(|value| builder.append_value(value));
-        Arc::new(builder.finish())
-    }
+            const IS_OPTIONAL: bool = $is_optional;
+
+            fn array<'value>(values: impl Iterator<Item = &'value Self>) -> ArrayRef {
+                let mut $to = $builder::new();
+                values.for_each(|$value| $append);
+                Arc::new($to.finish())
+            }
+        }
+    };
 }
 
-impl Column for Option<String> {
-    fn data_type() -> DataType {
-        DataType::Utf8
-    }
-
-    const IS_OPTIONAL: bool = true;
-
-    fn array<'value>(values: impl Iterator<Item = &'value Self>) -> ArrayRef {
-        let mut builder = StringBuilder::new();
-        values.for_each(|value| builder.append_option(value.as_deref()));
-        Arc::new(builder.finish())
-    }
-}
-
-impl Column for &'static str {
-    fn data_type() -> DataType {
-        DataType::Utf8
-    }
-
-    fn array<'value>(values: impl Iterator<Item = &'value Self>) -> ArrayRef {
-        let mut builder = StringBuilder::new();
-        values.for_each(|value| builder.append_value(value));
-        Arc::new(builder.finish())
-    }
-}
-
-impl Column for Option<&'static str> {
-    fn data_type() -> DataType {
-        DataType::Utf8
-    }
-
-    const IS_OPTIONAL: bool = true;
-
-    fn array<'value>(values: impl Iterator<Item = &'value Self>) -> ArrayRef {
-        let mut builder = StringBuilder::new();
-        values.for_each(|value| builder.append_option(*value));
-        Arc::new(builder.finish())
-    }
-}
+column!(String, Utf8, optional: false, StringBuilder, |to, value| to.append_value(value));
+column!(Option<String>, Utf8, optional: true, StringBuilder, |to, value| to.append_option(value.as_deref()));
+column!(&'static str, Utf8, optional: false, StringBuilder, |to, value| to.append_value(value));
+column!(Option<&'static str>, Utf8, optional: true, StringBuilder, |to, value| to.append_option(*value));
+column!(u64, Int64, optional: false, Int64Builder, |to, value| to.append_value(signed(*value)));
+column!(Option<u64>, Int64, optional: true, Int64Builder, |to, value| to.append_option(value.map(signed)));
+column!(bool, Boolean, optional: false, BooleanBuilder, |to, value| to.append_value(*value));
 
 /// Signed, because Spark has no unsigned integers and reads them from Parquet as decimals.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-impl Column for u64 {
-    fn data_type() -> DataType {
-        DataType::Int64
-    }
-
-    fn array<'value>(values: impl Iterator<Item = &'value Self>) -> ArrayRef {
-        let mut builder = Int64Builder::new();
-        values.for_each(|value| builder.append_value(signed(*value)));
-        Arc::new(builder.finish())
-    }
-}
-
-impl Column for Option<u64> {
-    fn data_type() -> DataType {
-        DataType::Int64
-    }
-
-    const IS_OPTIONAL: bool = true;
-
-    fn array<'value>(values: impl Iterator<Item = &'value Self>) -> ArrayRef {
-        let mut builder = Int64Builder::new();
-        values.for_each(|value| builder.append_option(value.map(signed)));
-        Arc::new(builder.finish())
-    }
-}
-
-impl Column for Option<f64> {
-    fn data_type() -> DataType {
-        DataType::Float64
-    }
-
-    const IS_OPTIONAL: bool = true;
-
-    fn array<'value>(values: impl Iterator<Item = &'value Self>) -> ArrayRef {
-        let mut builder = Float64Builder::new();
-        values.for_each(|value| builder.append_option(*value));
-        Arc::new(builder.finish())
-    }
-}
-
-impl Column for bool {
-    fn data_type() -> DataType {
-        DataType::Boolean
-    }
-
-    fn array<'value>(values: impl Iterator<Item = &'value Self>) -> ArrayRef {
-        let mut builder = BooleanBuilder::new();
-        values.for_each(|value| builder.append_value(*value));
-        Arc::new(builder.finish())
-    }
 }
 
 impl Column for Vec<String> {

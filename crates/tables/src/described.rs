@@ -36,7 +36,6 @@ fn kind(field: &Field) -> String {
     let name = match field.data_type() {
         DataType::Utf8 => "text".to_owned(),
         DataType::Int64 => "number".to_owned(),
-        DataType::Float64 => "decimal".to_owned(),
         DataType::Boolean => "yes or no".to_owned(),
         DataType::List(_) => "list of texts".to_owned(),
         other => other.to_string(),

@@ -74,7 +74,7 @@ row! {
         seeks: u64,
         /// Bytes read by these requests.
         read_bytes: u64,
-        /// Names that the loader tries in vain before it finds all libraries; only of programs in a root file system.
+        /// Failed probes of the loader before it finds all libraries; only of programs in a root file system.
         failed_probes: Option<u64>,
         /// Libraries that it does not find; only of programs in a root file system.
         missing_libraries: Option<u64>,

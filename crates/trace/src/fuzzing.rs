@@ -17,7 +17,7 @@ pub struct Event {
     pub is_step: bool,
 }
 
-/// Reads a line as all recorders do; `None` if it is no event.
+/// Reads a line as all recorders do; `None` if it is not an event.
 pub fn event(line: &str) -> Option<Event> {
     let line = Line::parse(line)?;
     Some(Event { thread: line.thread, fill: PageFill::parse(&line), is_step: Step::parse(&line).is_some() })

@@ -264,7 +264,7 @@ pub(super) fn is_temporary(name: &Path) -> bool {
 }
 
 /// Whether a temporary file or directory was created but not marked when its writer was killed: an empty file, or a directory with no
-/// more than an empty marker. Without a mark nobody may remove it (docs/outputs.md, docs/bind.md).
+/// more than an empty marker. Without a mark, no command may remove it (docs/outputs.md, docs/bind.md).
 fn is_unmarked(path: &Path, name: &Path) -> bool {
     let is_empty_file = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == 0);
     is_temporary(name)
