@@ -62,3 +62,8 @@ pub fn kill_after(command: &mut Command, time: Duration) {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+/// A report's words with single spaces: where its lines break depends on how long the paths in it are.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

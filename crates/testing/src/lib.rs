@@ -19,7 +19,7 @@ mod turn;
 mod users;
 mod waiting;
 
-pub use commands::{attempt, compile, is_there, kill_after, succeed};
+pub use commands::{attempt, compile, is_there, kill_after, one_line, succeed};
 pub use example::example;
 pub use fixture::{Ingredients, build_directory, built, scratch};
 pub use just_written::{copy_program, copy_this_program, output_of, script};

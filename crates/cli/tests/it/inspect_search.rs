@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use coldstart_testing::one_line;
+
 /// Builds with gcc, in a folder.
 fn gcc(folder: &Path, arguments: &[String]) {
     assert!(Command::new("gcc").current_dir(folder).args(arguments).status().unwrap().success());
@@ -28,7 +30,7 @@ fn failed_probes_are_answered_with_the_commands_that_are_there() {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = one_line(&text);
     assert!(text.contains("`coldstart bind --in-place ./program`; `coldstart resolve ./program` lists"), "{text}");
     assert!(!text.contains("coldstart ldcache"), "a run path goes before the cache: {text}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coldstart_testing::{is_root, succeed};
+use coldstart_testing::{is_root, one_line, succeed};
 
 use super::scene::{PRINTED, Tree, bytes, copy, names};
 
@@ -45,7 +45,7 @@ fn unbinding_again_removes_what_was_left() {
         is_refused(&tree, &UNBIND);
     }
     let tree = left();
-    let text = tree.done(&UNBIND);
+    let text = one_line(&tree.done(&UNBIND));
     assert!(text.contains("is not bound") && text.contains("was removed"), "{text}");
     // Moved with the program: while it stands under its name, and while it is being removed.
     for now in [".app.libs", "..app.libs.coldstart-links.4194999"] {
@@ -121,7 +121,7 @@ fn links_that_cannot_be_removed_are_told() {
         let arguments = ["unbind", "--in-place", targets, "--json"];
         let (exit, stdout, stderr) = tree.said(&arguments[..if json { 4 } else { 3 }]);
         assert_eq!(exit, 2, "{stdout}{stderr}");
-        let said = stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = one_line(&stderr);
         assert!(said.contains("error: cannot remove the link directory `"), "{stderr}");
         assert!(said.contains(".app.libs") && said.contains("hint: the program is restored"), "{stderr}");
         assert!(said.contains("coldstart unbind --in-place") && said.contains("bin/app"), "{stderr}");
