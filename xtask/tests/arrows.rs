@@ -80,7 +80,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"],
     ),
     ("coldstart-doctor", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-loader"]),
-    ("coldstart-tables", &["coldstart-inspect"]),
+    ("coldstart-tables", &["coldstart-inspect", "coldstart-loader"]),
     (
         "coldstart-survey",
         &[
@@ -95,6 +95,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-profile",
             "coldstart-startup",
             "coldstart-sys",
+            "coldstart-tables",
+        ],
+    ),
+    (
+        "coldstart-python",
+        &[
+            "coldstart-app",
+            "coldstart-inspect",
+            "coldstart-profile",
+            "coldstart-startup",
+            "coldstart-survey",
             "coldstart-tables",
         ],
     ),

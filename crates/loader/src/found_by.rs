@@ -45,6 +45,26 @@ pub enum Known {
     SameFile,
 }
 
+impl FoundBy {
+    /// Its name in machine-readable output, which does not change.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Interpreter => "interpreter",
+            Self::Path => "path",
+            Self::Rpath { .. } => "rpath",
+            Self::LdLibraryPath => "ld-library-path",
+            Self::Runpath { .. } => "runpath",
+            Self::LdSoCache => "ld-so-cache",
+            Self::DefaultDirectory => "default-directory",
+            Self::AlreadyLoaded(Known::Name) => "already-loaded-name",
+            Self::AlreadyLoaded(Known::Soname) => "already-loaded-soname",
+            Self::AlreadyLoaded(Known::Path) => "already-loaded-path",
+            Self::AlreadyLoaded(Known::SameFile) => "already-loaded-same-file",
+        }
+    }
+}
+
 impl fmt::Display for FoundBy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

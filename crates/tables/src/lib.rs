@@ -4,6 +4,7 @@
 //! |---|---|
 //! | a row's fields become columns, their documentation the columns' meaning | `column.rs` |
 //! | objects with their findings, needed libraries, initialisers and relocated words | `inspected.rs` |
+//! | what a program loads, and the search for it | `resolved.rs` |
 //! | a survey's own records: files that could not be read, modules of interpreters | `surveyed.rs` |
 //! | all of it in words | `described.rs` |
 //!
@@ -13,11 +14,13 @@
 mod column;
 mod described;
 mod inspected;
+mod resolved;
 mod surveyed;
 
 pub use column::{Column, MEANING, Row};
 pub use described::described;
 pub use inspected::{FindingRow, InitialiserRow, Inspected, NeededRow, ObjectRow, OwnerRow, Place};
+pub use resolved::{FailedProbeRow, LoadedRow, MissingRow};
 pub use surveyed::{ModuleRow, ProblemRow};
 
 /// The version of all schemas.

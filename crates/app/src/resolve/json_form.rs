@@ -9,7 +9,7 @@ use coldstart_profile::JsonPath;
 use coldstart_startup::ProgramKind;
 use serde::{Serialize, Serializer};
 
-use super::rules::{owner, rule_name};
+use super::rules::owner;
 use super::{DlopenHint, LateDirectory, Resolution};
 
 impl Serialize for Resolution {
@@ -285,7 +285,7 @@ fn loaded(resolution: &Resolution, index: usize, object: &LoadedObject) -> Objec
         path: JsonPath::new(&object.path),
         name_asked: lossy(&object.name_asked),
         soname: object.facts.soname.as_deref().map(lossy),
-        rule: rule_name(object.found_by),
+        rule: object.found_by.name(),
         directory: directory.as_deref().map(JsonPath::new),
         rule_of: owner(object.found_by),
         requester: object.requester,
@@ -306,7 +306,7 @@ fn asked(request: &Request) -> Asked {
         needed: lossy(&request.needed),
         name_asked: lossy(&request.name_asked),
         object: request.object,
-        rule: request.found_by.map(rule_name),
+        rule: request.found_by.map(FoundBy::name),
         preload: request.preload,
     }
 }
@@ -316,7 +316,7 @@ fn tried(probe: &FailedProbe) -> Tried {
         requester: probe.requester,
         needed: lossy(&probe.needed),
         path: JsonPath::new(&probe.path),
-        rule: rule_name(probe.rule),
+        rule: probe.rule.name(),
         rule_of: owner(probe.rule),
         reason: probe.failure.to_string(),
     }
@@ -343,7 +343,7 @@ fn stopped(stopped: &Stopped) -> End {
 fn late(late: &LateDirectory) -> Late {
     Late {
         path: JsonPath::new(&late.directory),
-        rule: rule_name(late.rule),
+        rule: late.rule.name(),
         rule_of: owner(late.rule),
         libraries: late.libraries,
         failed_probes: late.failed,

@@ -98,7 +98,7 @@ mod tests {
         assert_eq!((chain.first(), chain.last()), (Some(&0), Some(&index)));
         assert!(program.mentions(OsStr::new("libnothing.so")).objects.is_empty());
         let json = serde_json::to_value(&answer).unwrap();
-        assert_eq!(json["programs"][0]["objects"][index]["rule"], rules::rule_name(library.found_by), "{json}");
+        assert_eq!(json["programs"][0]["objects"][index]["rule"], library.found_by.name(), "{json}");
     }
 
     #[test]

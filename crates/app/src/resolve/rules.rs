@@ -1,6 +1,6 @@
 //! The rules by which the loader finds files, as names.
 
-use coldstart_loader::{FoundBy, Known};
+use coldstart_loader::FoundBy;
 
 /// The rule without the owner of its list.
 pub fn kind(rule: FoundBy) -> &'static str {
@@ -14,24 +14,6 @@ pub fn kind(rule: FoundBy) -> &'static str {
         FoundBy::LdSoCache => "the loader's cache",
         FoundBy::DefaultDirectory => "default directories",
         FoundBy::AlreadyLoaded(_) => "already loaded",
-    }
-}
-
-/// The stable name of the rule in JSON.
-pub(super) fn rule_name(rule: FoundBy) -> &'static str {
-    match rule {
-        FoundBy::Program => "program",
-        FoundBy::Interpreter => "interpreter",
-        FoundBy::Path => "path",
-        FoundBy::Rpath { .. } => "rpath",
-        FoundBy::LdLibraryPath => "ld-library-path",
-        FoundBy::Runpath { .. } => "runpath",
-        FoundBy::LdSoCache => "ld-so-cache",
-        FoundBy::DefaultDirectory => "default-directory",
-        FoundBy::AlreadyLoaded(Known::Name) => "already-loaded-name",
-        FoundBy::AlreadyLoaded(Known::Soname) => "already-loaded-soname",
-        FoundBy::AlreadyLoaded(Known::Path) => "already-loaded-path",
-        FoundBy::AlreadyLoaded(Known::SameFile) => "already-loaded-same-file",
     }
 }
 

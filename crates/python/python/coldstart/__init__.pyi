@@ -1,0 +1,49 @@
+from collections.abc import Sequence
+from os import PathLike
+from typing import final
+
+__version__: str
+
+class Error(Exception):
+    hint: str | None
+
+@final
+class Table:
+    @property
+    def column_names(self) -> list[str]: ...
+    @property
+    def descriptions(self) -> dict[str, str]: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class Inspection:
+    @property
+    def objects(self) -> Table: ...
+    @property
+    def findings(self) -> Table: ...
+    @property
+    def needed(self) -> Table: ...
+    @property
+    def initialisers(self) -> Table: ...
+    @property
+    def owners(self) -> Table: ...
+
+@final
+class Resolution:
+    @property
+    def objects(self) -> Table: ...
+    @property
+    def failed_probes(self) -> Table: ...
+    @property
+    def missing(self) -> Table: ...
+
+def inspect(file: str | PathLike[str] | bytes) -> Inspection: ...
+def resolve(program: str | PathLike[str], *, sysroot: str | PathLike[str] | None = None) -> Resolution: ...
+def survey(
+    what: Sequence[str | PathLike[str]],
+    directory: str | PathLike[str],
+    *,
+    shard: tuple[int, int] | None = None,
+    one_file_system: bool = False,
+) -> dict[str, int]: ...

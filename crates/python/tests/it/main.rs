@@ -1,0 +1,112 @@
+//! The Python package, imported by this machine's Python from the library that cargo built.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use coldstart_testing::{is_there, skip, succeed};
+
+/// A directory with the package; `None` without Python.
+fn package() -> Option<tempfile::TempDir> {
+    if !is_there("python3") {
+        skip("needs python3");
+        return None;
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let package = directory.path().join("coldstart");
+    let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("python/coldstart");
+    succeed(Command::new("cp").arg("-r").arg(sources).arg(&package));
+    let deps = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let library = ["lib_coldstart.so", "../lib_coldstart.so"].map(|name| deps.join(name));
+    let library = library.iter().find(|path| path.exists()).expect("cargo builds the library before its tests");
+    fs::copy(library, package.join("_coldstart.abi3.so")).unwrap();
+    Some(directory)
+}
+
+/// Runs a script that checks for itself, and gives what it printed.
+#[track_caller]
+fn python(directory: &tempfile::TempDir, script: &str) -> String {
+    let mut command = Command::new("python3");
+    command.arg("-c").arg(script).current_dir(directory.path()).env("PYTHONDONTWRITEBYTECODE", "1");
+    succeed(command.env("PYTHONPATH", directory.path()))
+}
+
+#[test]
+fn results_are_tables() {
+    let Some(directory) = package() else { return };
+    let script = r#"
+import coldstart, pathlib, sys
+program = pathlib.Path("/bin/sh").resolve()
+by_path, by_bytes = coldstart.inspect(program), coldstart.inspect(program.read_bytes())
+assert len(by_path.objects) == len(by_bytes.objects) == 1
+assert "packing_saves_bytes" in by_path.objects.column_names, by_path.objects.column_names
+assert by_path.objects.descriptions["bytes"] == "Size of the file in bytes."
+assert len(by_path.needed) >= 1 and "rows" in repr(by_path.needed)
+capsule = by_path.objects.__arrow_c_stream__()
+assert '"arrow_array_stream"' in repr(capsule), capsule
+del capsule
+for _ in range(1000):
+    by_path.findings.__arrow_c_stream__(None)
+found = coldstart.resolve("sh")
+assert len(found.objects) >= 2 and len(found.missing) == 0, found
+print("checked", coldstart.__version__)
+"#;
+    assert_eq!(python(&directory, script), format!("checked {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let Some(directory) = package() else { return };
+    let script = r##"
+import coldstart
+def error(call):
+    try:
+        call()
+    except coldstart.Error as error:
+        return str(error), error.hint
+    raise SystemExit("no error")
+open("script", "w").write("#!/bin/sh\n")
+message, hint = error(lambda: coldstart.inspect("script"))
+assert "cannot inspect `script`" in message and "name the program" in hint, (message, hint)
+message, hint = error(lambda: coldstart.inspect(b"\x7fELF"))
+assert "ELF header" in message, message
+message, hint = error(lambda: coldstart.inspect("/no/such"))
+assert "/no/such" in message and hint is None, (message, hint)
+message, hint = error(lambda: coldstart.resolve("/no/such", sysroot="/"))
+assert "/no/such" in message, message
+for wrong in (0, 2), (3, 2):
+    try:
+        coldstart.survey(["script"], "out", shard=wrong)
+        raise SystemExit("no error")
+    except ValueError as error:
+        assert "I/N" in str(error), error
+print("checked")
+"##;
+    assert_eq!(python(&directory, script), "checked\n");
+}
+
+#[test]
+fn a_survey_is_made_from_threads_side_by_side() {
+    let Some(directory) = package() else { return };
+    let script = r#"
+import coldstart, concurrent.futures, os, shutil
+os.mkdir("tree")
+for number in range(20):
+    shutil.copy("/bin/sh", f"tree/{number}")
+with concurrent.futures.ThreadPoolExecutor() as pool:
+    made = list(pool.map(lambda name: coldstart.survey(["tree"], name), ["one", "two"]))
+assert all(outcome["objects"] == 20 for outcome in made), made
+assert coldstart.survey(["tree"], "one")["kept"] == 1
+print("checked")
+"#;
+    assert_eq!(python(&directory, script), "checked\n");
+}
+
+#[test]
+fn the_examples_of_the_documentation_hold() {
+    let Some(directory) = package() else { return };
+    let script = "import coldstart, doctest, sys; sys.exit(doctest.testmod(coldstart).failed)";
+    assert_eq!(python(&directory, script), "");
+}
