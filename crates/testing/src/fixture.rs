@@ -65,6 +65,11 @@ impl Ingredients {
         let identity = format!("{path:?} {} {} {}", metadata.len(), metadata.mtime(), metadata.mtime_nsec());
         self.bytes(identity)
     }
+
+    /// `fixture` with a digest of them.
+    pub(crate) fn name(&self, fixture: &str) -> String {
+        format!("{fixture}-{}", &self.0.finalize().to_hex()[..16])
+    }
 }
 
 /// The directory of a fixture, which `make` fills unless it was made before from the same inputs. No test may change its
@@ -76,9 +81,9 @@ impl Ingredients {
 pub fn built(name: &str, ingredients: &Ingredients, make: impl FnOnce(&Path)) -> PathBuf {
     let root = build_directory().join("built");
     fs::create_dir_all(&root).unwrap();
-    let hash = ingredients.0.finalize().to_hex();
-    let directory = root.join(format!("{name}-{}", &hash[..16]));
-    let mark = root.join(format!("{name}-{}.built", &hash[..16]));
+    let name = ingredients.name(name);
+    let directory = root.join(&name);
+    let mark = root.join(format!("{name}.built"));
     if mark.exists() {
         return directory;
     }

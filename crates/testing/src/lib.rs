@@ -7,6 +7,7 @@
 
 mod commands;
 mod example;
+mod fetched;
 mod fixture;
 mod just_written;
 mod library;
@@ -21,6 +22,7 @@ mod waiting;
 
 pub use commands::{attempt, compile, is_there, kill_after, one_line, succeed};
 pub use example::example;
+pub use fetched::{PythonPackages, fetched};
 pub use fixture::{Ingredients, build_directory, built, scratch};
 pub use just_written::{copy_program, copy_this_program, output_of, script};
 pub use library::library_that_needs;

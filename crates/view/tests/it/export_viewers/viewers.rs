@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use coldstart_testing::Turn;
+use coldstart_testing::fetched;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -28,20 +28,6 @@ fn run(command: &mut Command) -> Result<Output, String> {
         return Ok(output);
     }
     Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))
-}
-
-/// A folder of what `fill` fetches, for all later runs; made whole beside its place, since other tests may fetch, too.
-fn fetched(name: &str, fill: impl FnOnce(&Path) -> Result<(), String>) -> Result<PathBuf, String> {
-    let _one = Turn::alone("fetching");
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    if !place.exists() {
-        let beside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        fill(beside.path())?;
-        if std::fs::rename(beside.path(), &place).is_err() && !place.exists() {
-            return Err(format!("{} cannot be made", place.display()));
-        }
-    }
-    Ok(place)
 }
 
 /// Perfetto's trace processor.
