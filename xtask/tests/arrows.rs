@@ -80,7 +80,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["coldstart-host", "coldstart-sys", "coldstart-profile", "coldstart-pagecache", "coldstart-launch"],
     ),
     ("coldstart-doctor", &["coldstart-host", "coldstart-sys", "coldstart-elf", "coldstart-loader"]),
-    ("coldstart-tables", &["coldstart-inspect", "coldstart-loader"]),
+    ("coldstart-tables", &["coldstart-inspect", "coldstart-loader", "coldstart-profile"]),
     (
         "coldstart-survey",
         &[
@@ -103,7 +103,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "coldstart-app",
             "coldstart-inspect",
+            "coldstart-launch",
             "coldstart-profile",
+            "coldstart-rewrite",
             "coldstart-startup",
             "coldstart-survey",
             "coldstart-tables",

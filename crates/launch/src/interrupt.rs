@@ -30,6 +30,8 @@ struct Handlers {
     default_action: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
     wake: UnixStream,
+    /// The other end of `wake`, which is readable once all of them are closed.
+    notify: UnixStream,
 }
 
 struct Installed {
@@ -66,6 +68,14 @@ impl Interrupt {
         Ok(interrupt)
     }
 
+    /// Never interrupted: for a process whose signals are somebody else's, such as an interpreter's.
+    ///
+    /// # Errors
+    /// When no descriptor can be created.
+    pub fn never() -> io::Result<Self> {
+        Ok(Self(Arc::new(Listening { handlers: Arc::new(Handlers::new()?) })))
+    }
+
     /// The number of the last recorded signal, if any. Kept until the last holder is dropped: an interrupted command must
     /// not start another run.
     pub fn signal(&self) -> Option<i32> {
@@ -92,11 +102,17 @@ impl Drop for Listening {
     }
 }
 
+impl Handlers {
+    fn new() -> io::Result<Self> {
+        let (wake, notify) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        let default_action = Arc::new(AtomicBool::new(true));
+        Ok(Self { default_action, signal: Arc::new(AtomicUsize::new(0)), wake, notify })
+    }
+}
+
 fn install() -> io::Result<Handlers> {
-    let (wake, notify) = UnixStream::pair()?;
-    wake.set_nonblocking(true)?;
-    let handlers =
-        Handlers { default_action: Arc::new(AtomicBool::new(true)), signal: Arc::new(AtomicUsize::new(0)), wake };
+    let handlers = Handlers::new()?;
     let status = ProcessFiles::own().status();
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
         if status.has_signal("SigIgn", number) {
@@ -105,7 +121,7 @@ fn install() -> io::Result<Handlers> {
         // In this order: the default action ends the process before anything else is noted.
         signal_hook::flag::register_conditional_default(number, Arc::clone(&handlers.default_action))?;
         signal_hook::flag::register_usize(number, Arc::clone(&handlers.signal), usize::try_from(number).unwrap_or(0))?;
-        signal_hook::low_level::pipe::register(number, notify.try_clone()?)?;
+        signal_hook::low_level::pipe::register(number, handlers.notify.try_clone()?)?;
     }
     Ok(handlers)
 }

@@ -5,12 +5,15 @@
 //! | a table, handed over without a copy | `table.rs` |
 //! | errors with place and hint | `error.rs` |
 //! | inspect, resolve, survey | `inspect.rs`, `resolve.rs`, `survey.rs` |
+//! | what packing would do, kept measurements | `pack.rs`, `history.rs` |
 //! | what users import, its types | `python/coldstart/` |
 //!
 //! Not obvious: Python's lock is given up during all work, so threads of Python run side by side.
 
 mod error;
+mod history;
 mod inspect;
+mod pack;
 mod resolve;
 mod survey;
 mod table;
@@ -21,7 +24,11 @@ mod _coldstart {
     #[pymodule_export]
     use crate::error::Error;
     #[pymodule_export]
+    use crate::history::read;
+    #[pymodule_export]
     use crate::inspect::{Inspection, inspect};
+    #[pymodule_export]
+    use crate::pack::plan_pack;
     #[pymodule_export]
     use crate::resolve::{Resolution, resolve};
     #[pymodule_export]

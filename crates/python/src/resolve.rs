@@ -42,7 +42,9 @@ impl Resolution {
     }
 
     fn __repr__(&self) -> String {
-        format!("<coldstart.Resolution: {} objects, {} failed probes>", self.objects.len(), self.failed_probes.len())
+        let program = self.objects.first().map(|object| object.path.as_str()).unwrap_or_default();
+        let (objects, probes) = (self.objects.len(), self.failed_probes.len());
+        format!("<coldstart.Resolution of {program:?}: {objects} objects, {probes} failed probes>")
     }
 }
 

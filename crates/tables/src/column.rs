@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
@@ -49,6 +49,8 @@ column!(&'static str, Utf8, optional: false, StringBuilder, |to, value| to.appen
 column!(Option<&'static str>, Utf8, optional: true, StringBuilder, |to, value| to.append_option(*value));
 column!(u64, Int64, optional: false, Int64Builder, |to, value| to.append_value(signed(*value)));
 column!(Option<u64>, Int64, optional: true, Int64Builder, |to, value| to.append_option(value.map(signed)));
+column!(Option<i64>, Int64, optional: true, Int64Builder, |to, value| to.append_option(*value));
+column!(Option<f64>, Float64, optional: true, Float64Builder, |to, value| to.append_option(*value));
 column!(bool, Boolean, optional: false, BooleanBuilder, |to, value| to.append_value(*value));
 
 /// Signed, because Spark has no unsigned integers and reads them from Parquet as decimals.

@@ -5,7 +5,10 @@ use std::fmt::Write;
 use arrow_schema::{DataType, Field};
 
 use crate::column::{MEANING, Row};
-use crate::{FindingRow, InitialiserRow, ModuleRow, NeededRow, ObjectRow, OwnerRow, ProblemRow};
+use crate::{
+    FailedProbeRow, FindingRow, InitialiserRow, LoadedRow, MissingRow, ModuleRow, NeededRow, ObjectRow, OwnerRow,
+    PackingRow, ProblemRow, RunRow,
+};
 
 /// The tables of a survey in Markdown: for each a heading, what one row is, and its columns.
 pub fn described() -> String {
@@ -17,6 +20,18 @@ pub fn described() -> String {
         table::<OwnerRow>(),
         table::<ModuleRow>(),
         table::<ProblemRow>(),
+    ];
+    tables.join("\n")
+}
+
+/// The tables that only the Python package gives, likewise.
+pub fn described_results() -> String {
+    let tables = [
+        table::<LoadedRow>(),
+        table::<FailedProbeRow>(),
+        table::<MissingRow>(),
+        table::<PackingRow>(),
+        table::<RunRow>(),
     ];
     tables.join("\n")
 }
@@ -36,6 +51,7 @@ fn kind(field: &Field) -> String {
     let name = match field.data_type() {
         DataType::Utf8 => "text".to_owned(),
         DataType::Int64 => "number".to_owned(),
+        DataType::Float64 => "fraction".to_owned(),
         DataType::Boolean => "yes or no".to_owned(),
         DataType::List(_) => "list of texts".to_owned(),
         other => other.to_string(),
@@ -53,5 +69,8 @@ mod tests {
         let described = described();
         assert!(page.contains(&described), "docs/formats/survey.md must contain:\n\n{described}");
         assert!(page.contains(&format!("schema {}", crate::VERSION)), "docs/formats/survey.md names another schema");
+        let page = include_str!("../../../docs/python.md");
+        let described = described_results();
+        assert!(page.contains(&described), "docs/python.md must contain:\n\n{described}");
     }
 }

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | a row's fields become columns, their documentation the columns' meaning | `column.rs` |
 //! | objects with their findings, needed libraries, initialisers and relocated words | `inspected.rs` |
+//! | runs of measurements | `measured.rs` |
+//! | what packing would do | `packed.rs` |
 //! | what a program loads, and the search for it | `resolved.rs` |
 //! | a survey's own records: files that could not be read, modules of interpreters | `surveyed.rs` |
 //! | all of it in words | `described.rs` |
@@ -14,12 +16,16 @@
 mod column;
 mod described;
 mod inspected;
+mod measured;
+mod packed;
 mod resolved;
 mod surveyed;
 
 pub use column::{Column, MEANING, Row};
-pub use described::described;
+pub use described::{described, described_results};
 pub use inspected::{FindingRow, InitialiserRow, Inspected, NeededRow, ObjectRow, OwnerRow, Place};
+pub use measured::RunRow;
+pub use packed::PackingRow;
 pub use resolved::{FailedProbeRow, LoadedRow, MissingRow};
 pub use surveyed::{ModuleRow, ProblemRow};
 

@@ -65,6 +65,14 @@ pub fn programs(history: &History) -> Result<HistoryOutcome, AppError> {
     Ok(HistoryOutcome { programs: Some(programs), series: None })
 }
 
+/// All measurements, the newest first.
+///
+/// # Errors
+/// When the history cannot be read.
+pub fn all(history: &History) -> Result<Vec<Stored>, AppError> {
+    Ok(history.search(&Search::default())?)
+}
+
 /// Measurements of the requested programs.
 #[derive(Clone, Debug)]
 pub struct Found {

@@ -5,7 +5,7 @@ use coldstart_profile::measurement::{End, KeptMeasurement, Sample, Use};
 use crate::error::AppError;
 
 /// The columns of a run.
-const COLUMNS: [&str; 37] = [
+pub const COLUMNS: [&str; 37] = [
     "measurement",
     "id",
     "measured_at",

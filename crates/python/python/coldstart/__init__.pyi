@@ -2,6 +2,8 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import final
 
+from coldstart import pack as pack
+
 __version__: str
 
 class Error(Exception):
@@ -38,6 +40,7 @@ class Resolution:
     @property
     def missing(self) -> Table: ...
 
+def history(path: str | PathLike[str] | None = None) -> Table: ...
 def inspect(file: str | PathLike[str] | bytes) -> Inspection: ...
 def resolve(program: str | PathLike[str], *, sysroot: str | PathLike[str] | None = None) -> Resolution: ...
 def survey(

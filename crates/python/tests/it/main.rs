@@ -6,7 +6,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use coldstart_testing::{is_there, skip, succeed};
+use coldstart_app::measure::runs::COLUMNS;
+use coldstart_history::History;
+use coldstart_testing::{PythonPackages, is_there, skip, succeed};
 
 /// A directory with the package; `None` without Python.
 fn package() -> Option<tempfile::TempDir> {
@@ -37,7 +39,7 @@ fn python(directory: &tempfile::TempDir, script: &str) -> String {
 fn results_are_tables() {
     let Some(directory) = package() else { return };
     let script = r#"
-import coldstart, pathlib, sys
+import coldstart, pathlib
 program = pathlib.Path("/bin/sh").resolve()
 by_path, by_bytes = coldstart.inspect(program), coldstart.inspect(program.read_bytes())
 assert len(by_path.objects) == len(by_bytes.objects) == 1
@@ -54,6 +56,86 @@ assert len(found.objects) >= 2 and len(found.missing) == 0, found
 print("checked", coldstart.__version__)
 "#;
     assert_eq!(python(&directory, script), format!("checked {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+/// What reads tables, on PYTHONPATH behind the package.
+fn with_readers(directory: &tempfile::TempDir, script: &str) -> Option<String> {
+    let readers = PythonPackages::Tables.directory()?;
+    let mut command = Command::new("python3");
+    command.arg("-c").arg(script).current_dir(directory.path()).env("PYTHONDONTWRITEBYTECODE", "1");
+    let path = std::env::join_paths([directory.path(), &readers]).unwrap();
+    Some(succeed(command.env("PYTHONPATH", path)))
+}
+
+#[test]
+fn data_frames_and_engines_read_tables() {
+    let Some(directory) = package() else { return };
+    let script = r#"
+import coldstart, duckdb, pandas, polars, pyarrow
+table = coldstart.inspect("/bin/sh").needed
+needed = pyarrow.table(table)
+assert needed.schema.metadata[b"coldstart.schema"], needed.schema.metadata
+expected = needed.to_pylist()
+assert len(expected) == len(table) > 0
+assert polars.DataFrame(table).to_dicts() == expected
+assert pandas.DataFrame.from_arrow(table).equals(needed.to_pandas())
+assert duckdb.sql("SELECT count(*) FROM needed").fetchall() == [(len(expected),)]
+# Absent values stay absent, and the columns outlive the table.
+objects = pyarrow.table(coldstart.inspect("/bin/sh").objects)
+assert objects.column("package").to_pylist() == [None], objects
+# No copy: the bytes of a column are where they were.
+address = lambda table: pyarrow.table(table).column("bytes").chunk(0).buffers()[1].address
+inspection = coldstart.inspect("/bin/sh").objects
+assert address(inspection) == address(inspection)
+print("checked")
+"#;
+    let Some(printed) = with_readers(&directory, script) else { return };
+    assert_eq!(printed, "checked\n");
+}
+
+/// A measurement of one run.
+fn kept() -> serde_json::Value {
+    serde_json::json!({
+        "id": "a", "measured_at": 1, "label": null, "coldstart_version": "0.1.0", "programs": [null],
+        "machine": {"kernel": "6.1", "processor": "P", "processor_count": 2, "governor": null, "memory": 1 << 30, "devices": []},
+        "commands": [{"label": "A", "command_line": "./server", "readiness": "exit", "file_count": 3}],
+        "samples": [{
+            "number": 1, "command": 0, "state": "hot", "round": 1, "attempt": 1, "seconds": 0.5,
+            "end": {"how": "exited", "value": 0}, "residency": null, "bytes_read": 0, "major_faults": null, "minor_faults": 7,
+            "user_seconds": 0.1, "system_seconds": 0.1, "devices": [], "used": {"use": "counted"}
+        }],
+        "summaries": [], "comparisons": [], "input_output": [], "launch_floor": null, "warnings": []
+    })
+}
+
+#[test]
+fn plans_and_measurements_are_tables() {
+    let Some(directory) = package() else { return };
+    let script = r#"
+import coldstart, signal, sys
+handler = signal.getsignal(signal.SIGINT)
+plan = coldstart.pack.plan(["/bin/sh", "/etc/passwd"])
+assert len(plan) == 2, plan
+assert signal.getsignal(signal.SIGINT) is handler
+try:
+    coldstart.pack.plan(["/bin/sh"], passes="no-such-pass")
+    raise SystemExit("no error")
+except ValueError as error:
+    assert "no-such-pass" in str(error), error
+try:
+    coldstart.history("none")
+    raise SystemExit("no error")
+except coldstart.Error as error:
+    assert "none" in str(error) and "coldstart measure" in error.hint, (error, error.hint)
+history = coldstart.history("history")
+assert len(history) == 1, history
+capsule = history.__arrow_c_stream__()
+print(",".join(history.column_names))
+"#;
+    let path = directory.path().join("history");
+    let mut history = History::open(&path).unwrap();
+    history.add(&serde_json::from_value(kept()).unwrap()).unwrap();
+    assert_eq!(python(&directory, script).trim_end(), COLUMNS.join(","));
 }
 
 #[test]
