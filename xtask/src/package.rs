@@ -1,4 +1,4 @@
-//! Packages to install: a `.deb`, and tar archives with static programs. The same sources give the same bytes.
+//! Packages to install: `.deb`s, a wheel for Python, and tar archives with static programs. The same sources give the same bytes.
 //!
 //! | step | file |
 //! |---|---|
@@ -6,6 +6,7 @@
 //! | what the programs are built of, and its licences | `package/components.rs` |
 //! | the Debian packages | `package/debian.rs` |
 //! | the archives for all distributions | `package/archive.rs` |
+//! | the Python package | `package/wheel.rs` |
 //! | installed, used and removed in clean systems | `package/try_out.rs` |
 //! | packages of Debian's built with `dh_coldstart` | `package/rebuild.rs` |
 
@@ -15,6 +16,7 @@ mod content;
 mod debian;
 mod rebuild;
 mod try_out;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -73,6 +75,7 @@ pub(crate) fn package(arguments: &PackageArguments) -> Result<()> {
     components::write(components::SURVEY, &native.target(), &source, &of_survey)?;
     let survey = debian::build_survey(&crate::release::survey_program()?, &of_survey, &source, &output)?;
     fs_err::remove_dir_all(&of_survey)?;
+    let wheel = wheel::build(&source, &output)?;
     let architectures = if arguments.architecture.is_empty() { &[native][..] } else { &arguments.architecture };
     let mut archives = Vec::new();
     for &architecture in architectures {
@@ -81,9 +84,10 @@ pub(crate) fn package(arguments: &PackageArguments) -> Result<()> {
         archives.push((architecture, archive::build(&programs, architecture, &manual, &source, &output)?));
     }
     fs_err::remove_dir_all(&manual)?;
-    for path in [&package, &survey].into_iter().chain(archives.iter().map(|(_, archive)| archive)) {
+    for path in [&package, &survey, &wheel].into_iter().chain(archives.iter().map(|(_, archive)| archive)) {
         println!("{} {}", fs_err::metadata(path)?.len(), path.display());
     }
+    wheel::try_out(&wheel, &output)?;
     for (architecture, archive) in &archives {
         try_out::archive(archive, *architecture, &output)?;
     }
