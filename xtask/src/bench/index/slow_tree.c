@@ -1,6 +1,9 @@
 // A directory behind a network: each request waits SLOW_TREE_US microseconds, then is answered from the directory
 // SLOW_TREE_ROOT. Names, also absent ones, and attributes are remembered by the kernel for 30 s, as NFS does.
 //
+// With SLOW_TREE_QUEUE, a file of zeros of the size of `struct queue`, all mounts that name it are clients of one server, which serves
+// one request after the other: each takes SLOW_TREE_SERVICE_US and its bytes at SLOW_TREE_MB_PER_S, and is answered after the latency.
+//
 // Built with: gcc -O2 slow_tree.c $(pkg-config --cflags --libs fuse3)
 #define FUSE_USE_VERSION 31
 #define _GNU_SOURCE
@@ -9,15 +12,49 @@
 #include <fcntl.h>
 #include <fuse3/fuse.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *root;
 static useconds_t latency;
 
+// What all clients of a server share. The script that starts them reads it, too.
+struct queue {
+    uint64_t free_at; // CLOCK_MONOTONIC in nanoseconds, when the last request of the queue is served
+    uint64_t names;   // requests about names and attributes
+    uint64_t reads;
+    uint64_t bytes;
+};
+static struct queue *queue;
+static uint64_t service, nanoseconds_per_megabyte;
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void be_served(size_t bytes) {
+    if (!queue) {
+        usleep(latency);
+        return;
+    }
+    uint64_t lasts = service + bytes * nanoseconds_per_megabyte / 1000000;
+    uint64_t before = __atomic_load_n(&queue->free_at, __ATOMIC_RELAXED), at = now(), end;
+    do end = (before > at ? before : at) + lasts;
+    while (!__atomic_compare_exchange_n(&queue->free_at, &before, end, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    end += (uint64_t)latency * 1000;
+    struct timespec until = {.tv_sec = (time_t)(end / 1000000000), .tv_nsec = (long)(end % 1000000000)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
+}
+
 static int below(char *full, const char *path) {
-    usleep(latency);
+    if (queue) __atomic_add_fetch(&queue->names, 1, __ATOMIC_RELAXED);
+    be_served(0);
     return snprintf(full, PATH_MAX, "%s%s", root, path) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
@@ -51,8 +88,13 @@ static int slow_open(const char *path, struct fuse_file_info *info) {
 
 static int slow_read(const char *path, char *into, size_t size, off_t offset, struct fuse_file_info *info) {
     (void)path;
-    usleep(latency);
     ssize_t length = pread((int)info->fh, into, size, offset);
+    size_t bytes = length < 0 ? 0 : (size_t)length;
+    if (queue) {
+        __atomic_add_fetch(&queue->reads, 1, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&queue->bytes, bytes, __ATOMIC_RELAXED);
+    }
+    be_served(bytes);
     return length < 0 ? -errno : (int)length;
 }
 
@@ -102,5 +144,15 @@ int main(int count, char **words) {
     root = getenv("SLOW_TREE_ROOT");
     if (!root || !microseconds) return 2;
     latency = (useconds_t)atoi(microseconds);
+    const char *shared = getenv("SLOW_TREE_QUEUE"), *each = getenv("SLOW_TREE_SERVICE_US"), *rate = getenv("SLOW_TREE_MB_PER_S");
+    if (shared) {
+        int descriptor = open(shared, O_RDWR | O_CLOEXEC);
+        if (descriptor < 0 || !each || !rate || atof(rate) <= 0) return 2;
+        queue = mmap(NULL, sizeof *queue, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+        close(descriptor);
+        if (queue == MAP_FAILED) return 2;
+        service = (uint64_t)(atof(each) * 1000);
+        nanoseconds_per_megabyte = (uint64_t)(1e9 / atof(rate));
+    }
     return fuse_main(count, words, &operations, NULL);
 }
