@@ -88,6 +88,13 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     // Packages of both kinds are surveyed.
     tool("rpmbuild", "rpm"),
     tool("fusermount3", "fuse3"),
+    // Surveys are made by a cluster of one node. Where daemons may be started, munge's is; Slurm's are not without a configuration.
+    tool("munged", "munge"),
+    tool("slurmctld", "slurmctld"),
+    tool("slurmd", "slurmd"),
+    tool("sbatch", "slurm-client"),
+    // Spark's workers are found by it, to be killed.
+    tool("ps", "procps"),
     // Installed plans are judged by those who read them.
     tool("desktop-file-validate", "desktop-file-utils"),
     tool("systemd-analyze", "systemd"),

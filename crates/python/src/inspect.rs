@@ -20,6 +20,12 @@ pub(crate) struct Inspection {
 
 #[pymethods]
 impl Inspection {
+    /// The tables without rows: their columns.
+    #[new]
+    fn new() -> Self {
+        Self { tables: Inspected::default() }
+    }
+
     /// The object with its costs: one row.
     #[getter]
     fn objects(&self) -> PyResult<Table> {
@@ -65,15 +71,17 @@ pub(crate) enum Input {
     Path(PathBuf),
 }
 
-/// Inspects an ELF file: its path, or its bytes. The file is read and never executed.
+/// Inspects an ELF file: its path, or its bytes. The file is read and never executed. In the tables it has its path, or `name`.
 #[pyfunction]
-pub(crate) fn inspect(py: Python<'_>, file: Input) -> PyResult<Inspection> {
+#[pyo3(signature = (file, *, name = None))]
+pub(crate) fn inspect(py: Python<'_>, file: Input, name: Option<String>) -> PyResult<Inspection> {
     let inspected = py.detach(|| {
         let mut tables = Inspected::default();
         let (inspection, path) = match &file {
             Input::Path(path) => (inspect_file(path).map_err(AppError::from)?, printable(path)),
             Input::Bytes(bytes) => (inspect_bytes(bytes).map_err(AppError::from)?, String::new()),
         };
+        let path = name.unwrap_or(path);
         let place = Place { source: path.clone(), path, ..Place::default() };
         tables.add(&place, &inspection, None);
         Ok(tables)
