@@ -86,6 +86,10 @@ fn check_kind(file: &ElfFile<'_>) -> Result<(), Refusal> {
         FileType::Executable | FileType::Dynamic => {}
         FileType::Other(_) => return Err(Refusal::NotLoadable("undefined file type")),
     }
+    // Compiled modules of Guile are ELF files with segments, for no architecture: only Guile loads them.
+    if file.encoding().machine == 0 {
+        return Err(Refusal::NotLoadable("of no architecture"));
+    }
     let mut loads = file.load_segments().peekable();
     if loads.peek().is_none() {
         return Err(Refusal::NotLoadable("no loadable segment"));

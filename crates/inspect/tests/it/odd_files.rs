@@ -303,6 +303,9 @@ fn files_that_the_loader_does_not_load_are_refused() {
     assert_eq!(refusal(&core), "core dump");
     let unknown = with(&whole, FILE_TYPE, 2, 0xfe01);
     assert_eq!(refusal(&unknown), "not loadable: undefined file type");
+    // As of a compiled module of Guile.
+    let none = with(&whole, FILE_TYPE + 2, 2, 0);
+    assert_eq!(refusal(&none), "not loadable: of no architecture");
 
     let debug = folder.path().join("libodd.debug");
     run(Command::new("objcopy").arg("--only-keep-debug").arg(folder.path().join("libodd.so")).arg(&debug));
