@@ -21,9 +21,26 @@ process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 
 /** Runs coldstart and returns what it printed. */
 export function coldstart(...words) {
-  const binary = process.env.COLDSTART ?? join(root, "target/debug/coldstart");
-  if (!existsSync(binary)) throw new Error(`${binary} is not there: cargo build, or set COLDSTART`);
+  return run("coldstart", "COLDSTART", words);
+}
+
+/** The same of the program that makes surveys. */
+export function surveyor(...words) {
+  return run("coldstart-survey", "COLDSTART_SURVEY", words);
+}
+
+function run(name, variable, words) {
+  const binary = process.env[variable] ?? join(root, "target/debug", name);
+  if (!existsSync(binary)) throw new Error(`${binary} is not there: cargo build, or set ${variable}`);
   return execFileSync(binary, words, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 });
+}
+
+/** Changes the result that stands in a page; the changed page is written to `to`. */
+export function rewriteReport(file, change, to = file) {
+  const [before, data, behind] = readFileSync(file, "utf8").split(/(?<=id="coldstart-page">)(.*?)(?=<\/script>)/s);
+  const head = JSON.parse(data);
+  change(head.report);
+  writeFileSync(to, `${before}${JSON.stringify(head).replaceAll("<", "\\u003c")}${behind}`);
 }
 
 /** A real trace of fixtures/traces, unpacked. */

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { coldstart, launch, open, scratch, violations } from "./pages.mjs";
+import { coldstart, launch, open, rewriteReport, scratch, violations } from "./pages.mjs";
 
 let browser;
 before(async () => {
@@ -26,14 +26,6 @@ async function opens(file, look) {
     assert.deepEqual(complaints, []);
     await page.close();
   }
-}
-
-/** Changes the result that stands in a page. */
-function rewrite(file, change) {
-  const [before, data, behind] = readFileSync(file, "utf8").split(/(?<=id="coldstart-page">)(.*?)(?=<\/script>)/s);
-  const head = JSON.parse(data);
-  change(head.report);
-  writeFileSync(file, `${before}${JSON.stringify(head).replaceAll("<", "\\u003c")}${behind}`);
 }
 
 /** What a verb printed that exits with 1. */
@@ -125,7 +117,7 @@ test("an inspection: a finding says what to do", async () => {
   coldstart("inspect", "/bin/ls", "--html", file);
   const saves = { file_bytes: 1, read_pages: 0, private_pages: 0, seeks: 0, lookups: 0, probes: 0 };
   const finding = { kind: "k", what: "w", place: "p", why: "y", fixes: [{ by: "verb", text: "pack" }], saves, certainty: "counted", condition: "" };
-  rewrite(file, (report) => (report.objects[0].findings = [finding]));
+  rewriteReport(file, (report) => (report.objects[0].findings = [finding]));
   const { page } = await open(browser, file);
   assert.match(await page.locator(".report-findings").first().innerText(), /^k: w[^]*Fix: coldstart pack\./);
   await page.close();
@@ -172,7 +164,7 @@ test("speedup: what was tried, and the best of it", async () => {
   });
   const commands = ["coldstart trace --cold --layers pages,files -o start.coldtrace -- app", `coldstart order zip '/opt/<b>/${"long".repeat(40)}.jar' -o app.jar.ordered --trace start.coldtrace`];
   const advice = { kind: "order-zip", file: { path: "/opt/app.jar" }, commands, used_bytes: 4096, pieces: 2, saved_seconds: 0.25 };
-  rewrite(file, (report) => {
+  rewriteReport(file, (report) => {
     report.advice = [{ ...advice, why: "the start used 7 of 301 entries" }, { ...advice, why: "the program is an AppImage", saved_seconds: null }];
   });
   await opens(file, async (page) => {
@@ -181,7 +173,7 @@ test("speedup: what was tried, and the best of it", async () => {
     assert.ok(/^the start used 7 of 301 entries; predicted to save 250/.test(said[0]) && said[1] === "the program is an AppImage.", said.join(" | "));
     assert.equal(await page.getByRole("link", { name: "Advice" }).count(), 1);
   });
-  rewrite(file, (report) => {
+  rewriteReport(file, (report) => {
     report.advice = [];
   });
   await opens(file, async (page) => assert.equal(await page.locator("#advice").count(), 0));

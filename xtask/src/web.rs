@@ -36,11 +36,13 @@ pub(crate) fn generate(check: bool) -> Result<()> {
     Ok(())
 }
 
-/// Tests the viewer: its parts by themselves, and whole pages in Chromium. coldstart is built before.
+/// Tests the viewer: its parts by themselves, and whole pages in Chromium. coldstart and coldstart-survey are built before.
 pub(crate) fn test() -> Result<()> {
     prepare()?;
-    let binary = crate::cargo::target_directory()?.join("debug/coldstart");
-    run(npm().args(["run", "--silent", "test"]).env("COLDSTART", binary))
+    let built = crate::cargo::target_directory()?.join("debug");
+    let mut tests = npm();
+    tests.args(["run", "--silent", "test"]).env("COLDSTART", built.join("coldstart"));
+    run(tests.env("COLDSTART_SURVEY", built.join("coldstart-survey")))
 }
 
 /// Node, a browser, and the libraries as they are locked.

@@ -2,7 +2,7 @@
 
 /** The element `coldstart-page`. */
 export interface PageHead {
-  kind: "trace" | "measure" | "inspect" | "speedup";
+  kind: "trace" | "measure" | "inspect" | "speedup" | "survey";
   title: string;
   /** Of coldstart. */
   version: string;
