@@ -35,6 +35,13 @@ pub struct Manifest {
     pub shards: u32,
 }
 
+/// What manifests of all versions have.
+#[derive(Debug, Deserialize)]
+struct Edition {
+    format: String,
+    schema: u32,
+}
+
 /// A source, as the manifest has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestSource {
@@ -67,18 +74,20 @@ impl Manifest {
         let path = directory.join(MANIFEST);
         let bytes = coldstart_sys::named_file::read_regular(&path, LARGEST).map_err(SurveyError::io("read", &path))?;
         let refused = |reason: String, hint| SurveyError::Directory { path: directory.to_owned(), reason, hint };
-        let manifest: Self = serde_json::from_slice(&bytes).map_err(|error| {
+        let damaged = |error: serde_json::Error| {
             refused(format!("`{MANIFEST}` is damaged: {error}"), "remove the directory, or name a new one")
-        })?;
-        if manifest.format != FORMAT || manifest.schema != coldstart_tables::VERSION {
+        };
+        // Alone and first: the manifest of another schema may have other fields.
+        let edition: Edition = serde_json::from_slice(&bytes).map_err(damaged)?;
+        if edition.format != FORMAT || edition.schema != coldstart_tables::VERSION {
             let reason = format!(
                 "its survey has schema {}, and this version writes schema {}",
-                manifest.schema,
+                edition.schema,
                 coldstart_tables::VERSION
             );
             return Err(refused(reason, "name a new directory, or read it with the version that wrote it"));
         }
-        Ok(manifest)
+        serde_json::from_slice(&bytes).map_err(damaged)
     }
 
     /// Writes it, unless another process has done so; then that one's counts if it agrees.

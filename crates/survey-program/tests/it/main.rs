@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod hard;
 mod queries;
 mod slurm;
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use coldstart_testing::{PATIENCE, Random, compile, kill_after, within};
+use coldstart_testing::{PATIENCE, Random, compile, kill_after, succeed, within};
 use serde_json::Value;
 
 struct Scene {
@@ -42,6 +43,14 @@ impl Scene {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart-survey"));
         command.arg("survey").args(words).current_dir(self.directory.path()).stdin(Stdio::null());
         command
+    }
+
+    /// What any verb prints with `--json`.
+    #[track_caller]
+    fn json_of(&self, words: &[&str]) -> Value {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coldstart-survey"));
+        command.args(words).arg("--json").current_dir(self.directory.path()).stdin(Stdio::null());
+        serde_json::from_str(&succeed(&mut command)).unwrap()
     }
 
     fn run(&self, words: &[&str]) -> Output {
