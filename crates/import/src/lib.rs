@@ -1,5 +1,5 @@
 //! Imports a recording of `perf record` as a trace: page faults and mappings become page touches, as in our own
-//! recordings.
+//! recordings. And a fleet table (`fleet/`): what many hosts touched becomes a typical start here.
 //!
 //! What a newcomer would not guess: perf records each fault, but fault-around is on, so only some of the used pages
 //! have one (`PagesSeen::FaultAround`). And the files may have changed since, or be from another machine, so each is
@@ -12,6 +12,7 @@ mod error;
 mod events;
 mod facts;
 mod first;
+mod fleet;
 mod frames;
 mod numbers;
 mod recording;
@@ -28,6 +29,7 @@ use coldstart_sys::named_file::{NotUsable, open_regular};
 use container::{Kind, kind};
 pub use error::ImportError;
 use first::{First, first, keep_start};
+pub use fleet::{FleetError, FleetTable, is_fleet_table};
 use recording::{Recording, Trouble};
 use same::{Same, changed};
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a table, handed over without a copy | `table.rs` |
 //! | errors with place and hint | `error.rs` |
-//! | inspect, resolve, survey | `inspect.rs`, `resolve.rs`, `survey.rs` |
+//! | inspect, resolve, survey, read a trace | `inspect.rs`, `resolve.rs`, `survey.rs`, `trace.rs` |
 //! | what packing would do, kept measurements | `pack.rs`, `history.rs` |
 //! | what users import, its types | `python/coldstart/` |
 //!
@@ -17,6 +17,7 @@ mod pack;
 mod resolve;
 mod survey;
 mod table;
+mod trace;
 
 /// The part of the package that is compiled.
 #[pyo3::pymodule]
@@ -35,6 +36,8 @@ mod _coldstart {
     use crate::survey::survey;
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    use crate::trace::{TraceTables, read_trace};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

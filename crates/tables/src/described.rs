@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field};
 use crate::column::{MEANING, Row};
 use crate::{
     FailedProbeRow, FindingRow, InitialiserRow, LoadedRow, MissingRow, ModuleRow, NeededRow, ObjectRow, OwnerRow,
-    PackingRow, ProblemRow, RunRow,
+    PackingRow, ProblemRow, RunRow, TouchRow, TracedFileRow,
 };
 
 /// The tables of a survey in Markdown: for each a heading, what one row is, and its columns.
@@ -34,6 +34,11 @@ pub fn described_results() -> String {
         table::<RunRow>(),
     ];
     tables.join("\n")
+}
+
+/// The tables of a trace in Markdown, as [`described`].
+pub fn described_traces() -> String {
+    [table::<TouchRow>(), table::<TracedFileRow>()].join("\n")
 }
 
 fn table<R: Row>() -> String {
@@ -72,5 +77,8 @@ mod tests {
         let page = include_str!("../../../docs/python.md");
         let described = described_results();
         assert!(page.contains(&described), "docs/python.md must contain:\n\n{described}");
+        let page = include_str!("../../../docs/formats/fleet.md");
+        let described = described_traces();
+        assert!(page.contains(&described), "docs/formats/fleet.md must contain:\n\n{described}");
     }
 }

@@ -8,6 +8,7 @@
 //! | what packing would do | `packed.rs` |
 //! | what a program loads, and the search for it | `resolved.rs` |
 //! | a survey's own records: files that could not be read, modules of interpreters | `surveyed.rs` |
+//! | pages that a start touched | `touched.rs` |
 //! | all of it in words | `described.rs` |
 //!
 //! Not obvious: all numbers are signed, because Spark has no unsigned ones. A change of the meaning, type or order of a column, or of a
@@ -20,14 +21,16 @@ mod measured;
 mod packed;
 mod resolved;
 mod surveyed;
+mod touched;
 
 pub use column::{Column, MEANING, Row};
-pub use described::{described, described_results};
+pub use described::{described, described_results, described_traces};
 pub use inspected::{FindingRow, InitialiserRow, Inspected, NeededRow, ObjectRow, OwnerRow, Place};
 pub use measured::RunRow;
 pub use packed::PackingRow;
 pub use resolved::{FailedProbeRow, LoadedRow, MissingRow};
 pub use surveyed::{ModuleRow, ProblemRow};
+pub use touched::{NotTouched, TouchRow, Touched, TracedFileRow};
 
 /// The version of all schemas.
 pub const VERSION: u32 = 1;

@@ -115,6 +115,11 @@ pub(crate) fn used_by_trace(path: &Path) -> Result<UsedPages, AppError> {
     Ok(used_of(&trace, sets))
 }
 
+/// The pages that the start of a trace used, of the files that are as it has them.
+pub(super) fn used_by(trace: &Trace) -> UsedPages {
+    used_of(trace, traced_working_sets(trace, TraceAge::Kept))
+}
+
 fn used_of(trace: &Trace, mut sets: TracedWorkingSets) -> UsedPages {
     let mut notes = start_notes(&trace.run);
     // An image has metadata of its own.

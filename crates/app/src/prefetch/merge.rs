@@ -3,23 +3,27 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use coldstart_import::FleetTable;
 use coldstart_output::{Inputs, OutputTarget};
-use coldstart_prefetch::{Merged, PlanInput, Strategy, Survey, plan_prefetch};
+use coldstart_prefetch::{Merged, PlanInput, Strategy, Survey, plan_prefetch, worthwhile_share};
 use coldstart_profile::plan::{MOST_BYTES, PrefetchPlan};
 use coldstart_profile::{JsonPath, printable};
 use serde::Serialize;
 
+use super::exact::used_by;
+use super::recorder::Planner;
 use super::{read_plan, view_plan, write_plan};
 use crate::error::{AppError, HintExt};
 use crate::kinds;
 use crate::observer::Observer;
 use crate::text::{counted, counted_are};
+use crate::trace::is_fleet_table;
 use crate::writing::{try_out, write_file};
 
 /// Which plans are merged, and how.
 #[derive(Clone, Debug)]
 pub struct MergeOptions {
-    /// The plans' files.
+    /// The plans' files; or one fleet table.
     pub plans: Vec<PathBuf>,
     /// The merged plan's file.
     pub output: PathBuf,
@@ -42,7 +46,7 @@ pub struct MergeOutcome {
     pub merged_plan: PrefetchPlan,
     #[serde(flatten)]
     plan: JsonPath,
-    /// Number of recordings.
+    /// Number of recordings; of a fleet table, of hosts with this build of the program.
     pub recordings: u32,
     /// The share of recordings that a page needed, in percent; missing where all recordings are one and the same.
     pub share_percent: Option<u8>,
@@ -94,6 +98,7 @@ pub fn merge(options: &MergeOptions, observer: &dyn Observer) -> Result<MergeOut
     let place = OutputTarget::new(&options.output, kinds::PLAN, options.force)?.not_over(inputs);
     try_out([&place])?;
     let outcome = match options.survey()? {
+        Surveyed::Fleet(table) => options.of_fleet(&table, &place)?,
         Surveyed::Same(bytes) => {
             let plan = view_plan(place.path(), &bytes)?.to_plan();
             write_file(&place, &bytes)?;
@@ -117,6 +122,8 @@ pub fn merge(options: &MergeOptions, observer: &dyn Observer) -> Result<MergeOut
 }
 
 enum Surveyed {
+    /// Not plans, but what an engine made of the starts of many hosts.
+    Fleet(FleetTable),
     /// All plans are the same: these bytes.
     Same(Vec<u8>),
     Different(Survey),
@@ -124,6 +131,13 @@ enum Surveyed {
 
 impl MergeOptions {
     fn survey(&self) -> Result<Surveyed, AppError> {
+        if let Some(table) = self.plans.iter().find(|path| is_fleet_table(path)) {
+            if self.plans.len() > 1 {
+                return Err(anyhow!("cannot merge the fleet table `{}` with others", printable(table)))
+                    .hint(|| "merge it alone: one table holds all hosts");
+            }
+            return Ok(Surveyed::Fleet(FleetTable::read(table)?));
+        }
         let mut survey = Survey::default();
         let mut only: Option<Vec<u8>> = None;
         let mut is_same = self.strategy.is_none();
@@ -138,6 +152,28 @@ impl MergeOptions {
         let nothing = || anyhow!("cannot merge plans: none was given");
         let only = only.ok_or_else(nothing)?;
         Ok(if is_same { Surveyed::Same(only) } else { Surveyed::Different(survey) })
+    }
+
+    /// The plan of the build that is here, for the device of its files here.
+    fn of_fleet(&self, table: &FleetTable, place: &OutputTarget) -> Result<MergeOutcome, AppError> {
+        let planner = Planner { strategy: self.strategy, hot_start: None };
+        let mut notes = Vec::new();
+        let all = used_by(&table.trace(1));
+        let device = planner.device_of(&all.working_set, &mut notes);
+        let share = self.share.unwrap_or_else(|| worthwhile_share(&device));
+        let trace = table.trace(share);
+        let used = used_by(&trace);
+        notes.extend(trace.run.notes);
+        notes.extend(used.notes);
+        let plan = planner.plan(&used.working_set, device);
+        write_plan(place, &plan)?;
+        Ok(MergeOutcome {
+            recordings: u32::try_from(table.hosts()).unwrap_or(u32::MAX),
+            share_percent: Some(share),
+            left_out_bytes: table.left_out_bytes(share),
+            notes,
+            ..MergeOutcome::new(place.path(), plan, 0)
+        })
     }
 
     fn join(&self, survey: Survey) -> Result<Merged, AppError> {

@@ -7,11 +7,15 @@ pub mod sql;
 mod summary;
 mod sums;
 
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use coldstart_import::FleetTable;
 use coldstart_output::{Inputs, OutputTarget};
 use coldstart_profile::pattern::means_file;
+use coldstart_profile::printable;
 use coldstart_profile::trace::Trace;
+use coldstart_sys::named_file::open_regular;
 use coldstart_tracefile::{TraceFile, try_out, write_trace_at};
 
 use crate::error::AppError;
@@ -29,16 +33,33 @@ pub fn read(path: &Path) -> Result<Trace, AppError> {
     Ok(TraceFile::open(path)?.read()?)
 }
 
-/// Converts a recording of `perf record` to a trace, and writes it to `place`.
+/// Converts a recording of `perf record`, or a fleet table, to a trace, and writes it to `place`. Of a fleet table, what at least
+/// `share` percent of the hosts touched; 1 if it is not given.
 ///
 /// # Errors
-/// If the recording cannot be read or has no events that a trace can hold, or the trace cannot be written.
-pub fn import(recording: &Path, place: OutputTarget) -> Result<Trace, AppError> {
+/// If the recording or table cannot be read or has nothing that a trace can hold, or the trace cannot be written.
+pub fn import(recording: &Path, share: Option<u8>, place: OutputTarget) -> Result<Trace, AppError> {
     let place = place.not_over(Inputs::default().with("the recording", recording));
     try_out(&place)?;
-    let trace = coldstart_import::import(recording)?;
+    let trace = match is_fleet_table(recording) {
+        true => FleetTable::read(recording)?.trace(share.unwrap_or(1)),
+        false if share.is_some() => {
+            return Err(AppError::new(format!(
+                "cannot import `{}` with a share: it is no fleet table",
+                printable(recording)
+            )));
+        }
+        false => coldstart_import::import(recording)?,
+    };
     write_trace_at(&place, &trace)?;
     Ok(trace)
+}
+
+/// Whether a file begins as a fleet table does. A file that cannot be read does not.
+pub(crate) fn is_fleet_table(path: &Path) -> bool {
+    let mut start = [0; 64];
+    let read = open_regular(path).and_then(|file| file.read_at(&mut start, 0));
+    read.is_ok_and(|read| coldstart_import::is_fleet_table(start.get(..read).unwrap_or_default()))
 }
 
 /// Whether one of the patterns matches an object or file; its soname is computed only if its path does not match.
@@ -57,7 +78,7 @@ mod tests {
         let (recording, output) = (folder.path().join("perf.data"), folder.path().join("a.coldtrace"));
         std::fs::write(&recording, "no recording").unwrap();
         let place = OutputTarget::new(&output, kinds::TRACE, false).unwrap();
-        assert!(import(&recording, place).is_err() && !output.exists());
+        assert!(import(&recording, None, place).is_err() && !output.exists());
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) enum PrefetchAction {
     /// Start a program from a cold cache and record its reads as a plan
     #[command(after_help = RECORD_HELP)]
     Record(RecordArgs),
-    /// Make one plan of several recordings: documents, users, hosts
+    /// Make one plan of several recordings: documents, users, hosts, fleets
     #[command(after_help = MERGE_HELP)]
     Merge(MergeArgs),
     /// Replay a plan, and become the program
@@ -73,7 +73,7 @@ pub(crate) struct RecordArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// The plans of the recordings
+    /// The plans of the recordings; or one fleet table
     #[arg(value_name = "PLAN", required = true)]
     pub(crate) plans: Vec<PathBuf>,
 
@@ -220,9 +220,13 @@ recordings on a 7,200 rpm disk and 33 % on a network disk. Of a file that was re
 recordings is planned, and of equally many the latest. Disk offsets and metadata blocks come from the recordings of one disk. \
 A single recording, or several that are the same, are written as they are.
 
+Instead of plans, one fleet table: what the hosts of a fleet touched, by build id, as an engine such as DuckDB or Spark writes it \
+(docs/scale.md). The plan is for the builds and the device of this machine.
+
 Examples:
   coldstart prefetch merge letter.prefetch table.prefetch -o soffice.prefetch
-  coldstart prefetch merge --share 80 hosts/*.prefetch -o fleet.prefetch";
+  coldstart prefetch merge --share 80 hosts/*.prefetch -o fleet.prefetch
+  coldstart prefetch merge fleet.jsonl -o app.prefetch";
 
 const INSTALL_HELP: &str = "\
 Copies the plan, and writes a starter at each place: a wrapper in ~/.local/bin (as root: /usr/local/bin), a copy of the program's \

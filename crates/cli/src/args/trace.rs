@@ -28,7 +28,7 @@ pub(crate) enum TraceAction {
     /// Query a trace in SQL
     #[command(after_help = SQL_HELP)]
     Sql(SqlArgs),
-    /// Convert a recording of `perf record` to a trace
+    /// Convert a recording of `perf record`, or a fleet table, to a trace
     #[command(after_help = IMPORT_HELP)]
     Import(ImportArgs),
 }
@@ -215,9 +215,13 @@ pub(crate) struct SqlArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// Output of `perf record`
-    #[arg(value_name = "PERF.DATA")]
+    /// Output of `perf record`, or a fleet table
+    #[arg(value_name = "FILE")]
     pub(crate) recording: PathBuf,
+
+    /// Of a fleet table: keep pages that at least this many percent of the hosts touched [default: 1]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub(crate) share: Option<u8>,
 
     /// Where to write the trace
     #[arg(long, short, value_name = "FILE.coldtrace")]
@@ -264,8 +268,12 @@ const IMPORT_HELP: &str = "\
 Page faults are imported (`perf record -e page-faults -c 1 -d`), and mappings. Such a recording contains neither phases nor \
 files.
 
-Example:
-  coldstart trace import perf.data -o app.coldtrace";
+A fleet table has what the hosts of a fleet touched, by build id (docs/scale.md). Its trace is that of a typical start of the build \
+that is here, for `prefetch record --exact --from`, `image make --trace` and `order`.
+
+Examples:
+  coldstart trace import perf.data -o app.coldtrace
+  coldstart trace import --share 30 fleet.jsonl -o app.coldtrace";
 
 #[cfg(test)]
 mod tests {

@@ -38,6 +38,7 @@ mod pagecache;
 mod pagecache_saved;
 mod prefetch;
 mod prefetch_exact;
+mod prefetch_fleet;
 mod prefetch_merge;
 mod prefetch_process;
 mod report_page;

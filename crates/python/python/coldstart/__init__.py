@@ -29,17 +29,31 @@ True
 """
 
 from coldstart import pack
-from coldstart._coldstart import Error, Inspection, Resolution, Table, __version__, history, inspect, resolve, survey
+from coldstart._coldstart import (
+    Error,
+    Inspection,
+    Resolution,
+    Table,
+    TraceTables,
+    __version__,
+    history,
+    inspect,
+    read_trace,
+    resolve,
+    survey,
+)
 
 __all__ = [
     "Error",
     "Inspection",
     "Resolution",
     "Table",
+    "TraceTables",
     "__version__",
     "history",
     "inspect",
     "pack",
+    "read_trace",
     "resolve",
     "survey",
 ]

@@ -10,6 +10,11 @@ use std::process::Command;
 
 use coldstart_app::measure::runs::COLUMNS;
 use coldstart_history::History;
+use coldstart_profile::FileIdentity;
+use coldstart_profile::trace::{
+    Event, EventKind, FileCategory, FileId, Moment, PagesSeen, ProcessId, Run, ThreadId, Touch, Trace, TracedFile,
+    TracedProcess, TracedThread,
+};
 use coldstart_testing::{PythonPackages, is_there, skip, succeed};
 
 /// A directory with the package; `None` without Python.
@@ -158,6 +163,8 @@ message, hint = error(lambda: coldstart.inspect(b"\x7fELF"))
 assert "ELF header" in message, message
 message, hint = error(lambda: coldstart.inspect("/no/such"))
 assert "/no/such" in message and hint is None, (message, hint)
+message, hint = error(lambda: coldstart.read_trace("script"))
+assert "script" in message, message
 message, hint = error(lambda: coldstart.resolve("/no/such", sysroot="/"))
 assert "/no/such" in message, message
 for wrong in (0, 2), (3, 2):
@@ -183,6 +190,52 @@ with concurrent.futures.ThreadPoolExecutor() as pool:
     made = list(pool.map(lambda name: coldstart.survey(["tree"], name), ["one", "two"]))
 assert all(outcome["objects"] == 20 for outcome in made), made
 assert coldstart.survey(["tree"], "one")["kept"] == 1
+print("checked")
+"#;
+    assert_eq!(python(&directory, script), "checked\n");
+}
+
+#[test]
+fn a_trace_is_two_tables() {
+    let Some(directory) = package() else { return };
+    let file = |path: &str| TracedFile {
+        path: path.into(),
+        device: 1,
+        inode: 2,
+        identity: Some(FileIdentity { size: 8192, modified: 0 }),
+        category: FileCategory::Program,
+    };
+    let touch = Event {
+        at: Moment(5),
+        thread: ThreadId(0),
+        kind: EventKind::Touch(Touch::default()),
+        file: Some(FileId(0)),
+        page: 1,
+        pages: 1,
+        code: None,
+    };
+    let program = TracedProcess { number: 1, program: "/app".into(), executed: true, ..TracedProcess::default() };
+    let trace = Trace {
+        run: Run { pages: PagesSeen::Each, ended_at: Moment(9), complete: true, ..Run::default() },
+        processes: vec![program],
+        threads: vec![TracedThread { number: 1, process: ProcessId(0) }],
+        files: vec![file("/app"), file("/lib/x")],
+        events: vec![touch],
+        ..Trace::default()
+    };
+    coldstart_tracefile::write_trace(&directory.path().join("web1.coldtrace"), &trace).unwrap();
+    let script = r#"
+import coldstart
+tables = coldstart.read_trace("web1.coldtrace")
+assert (len(tables.touches), len(tables.files)) == (1, 2), tables
+assert tables.touches.column_names[:3] == ["host", "program", "program_build_id"], tables.touches.column_names
+assert "web1" in repr(tables) and "1 page" in repr(tables), tables
+coldstart.read_trace("web1.coldtrace", host="other", program="/lib/x")
+try:
+    coldstart.read_trace("web1.coldtrace", program="/no")
+    raise SystemExit("no error")
+except coldstart.Error as error:
+    assert "/no" in str(error) and "--layers" not in error.hint, (error, error.hint)
 print("checked")
 "#;
     assert_eq!(python(&directory, script), "checked\n");

@@ -1,4 +1,4 @@
-//! `coldstart trace import`: convert a recording of `perf record` to a trace.
+//! `coldstart trace import`: convert a recording of `perf record`, or a fleet table, to a trace.
 
 use coldstart_app::kinds;
 use coldstart_app::trace::import;
@@ -13,7 +13,7 @@ use crate::output::path::printable;
 
 pub(super) fn run(args: &ImportArgs) -> Result<Exit, CliError> {
     let place = OutputTarget::new(&args.output, kinds::TRACE, args.force.force)?;
-    let trace = import(&args.recording, place)?;
+    let trace = import(&args.recording, args.share, place)?;
     if args.json {
         show::print_json(&trace, "coldstart.trace-import/1")?;
     } else {
