@@ -216,7 +216,7 @@ pub(crate) struct SqlArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     /// Output of `perf record`, or a fleet table
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "PERF.DATA")]
     pub(crate) recording: PathBuf,
 
     /// Of a fleet table: keep pages that at least this many percent of the hosts touched [default: 1]

@@ -43,6 +43,13 @@ impl Scene {
             "first_use_us": 1000 * page, "start_us": 100_000})
     }
 
+    /// A row on the program's own first page.
+    fn own_row(&self) -> Value {
+        let mut row = self.row(BUILD, 0, 1, 10);
+        (row["path"], row["size"], row["build_id"]) = (json!(self.path("app")), json!(self.size("app")), json!(BUILD));
+        row
+    }
+
     fn table(&self, rows: &[Value]) -> PathBuf {
         let table = self.path("fleet.jsonl");
         fs::write(&table, rows.iter().map(|row| format!("{row}\n")).collect::<String>()).unwrap();
@@ -81,8 +88,7 @@ fn a_host_takes_the_builds_that_it_has() {
     changed["size"] = json!(scene.size("data") + 4096);
     let mut gone = scene.row(BUILD, 0, 1, 10);
     gone["path"] = json!("/no/such/file");
-    let mut app = scene.row(BUILD, 0, 1, 10);
-    (app["path"], app["size"], app["build_id"]) = (json!(scene.path("app")), json!(scene.size("app")), json!(BUILD));
+    let mut app = scene.own_row();
     let rows = [
         scene.row(BUILD, 0, 8, 10),
         scene.row(BUILD, 40, 4, 3),
@@ -113,22 +119,23 @@ fn a_host_takes_the_builds_that_it_has() {
 #[test]
 fn an_image_and_lists_are_made_of_the_trace() {
     let scene = Scene::new();
-    let table = scene.table(&[scene.row(BUILD, 0, 8, 10), scene.row(BUILD, 40, 4, 3)]);
+    // An image takes data that lies beside a program, if it has pages of the program.
+    let table = scene.table(&[scene.own_row(), scene.row(BUILD, 0, 8, 10), scene.row(BUILD, 40, 4, 3)]);
     scene.done(&["trace", "import", "--share", "50"], &table, "app.coldtrace");
     let trace = scene.path("app.coldtrace");
-    let question = "SELECT page, pages FROM touches ORDER BY page";
+    let question = "SELECT page, pages FROM touches ORDER BY pages";
     let mut sql = Command::new(env!("CARGO_BIN_EXE_coldstart"));
     let answer = succeed(sql.args(["trace", "sql", "--csv"]).arg(&trace).arg(question));
-    assert_eq!(answer, "page,pages\n0,8\n");
+    assert_eq!(answer, "page,pages\n0,1\n0,8\n");
 
     let mut image = Command::new(env!("CARGO_BIN_EXE_coldstart"));
     image.args(["image", "make", "--json", "--trace"]).arg(&trace).arg("-o").arg(scene.path("app.erofs"));
     let made: Value = serde_json::from_str(&succeed(&mut image)).unwrap();
-    assert_eq!(made["hot_pages"], 8, "{made}");
+    assert_eq!(made["hot_pages"], 9, "{made}");
 
     let from = ["prefetch", "record", "--exact", "--from"];
     scene.done(&from, &trace, "from.prefetch");
-    assert_eq!(scene.planned("from.prefetch"), [(scene.path("data"), 0, 8)]);
+    assert_eq!(scene.planned("from.prefetch"), [(scene.path("app"), 0, 1), (scene.path("data"), 0, 8)]);
 }
 
 #[test]
