@@ -179,8 +179,8 @@ fn touches(trace: &Trace) -> Result<Vec<TouchRow>, NotTouched> {
 /// What the first process became last: a script's interpreter executes the program itself at its end.
 fn first_program(trace: &Trace) -> Option<&Path> {
     let first = trace.processes.first()?.number;
-    let images = trace.processes.iter().filter(|process| process.number == first && process.executed);
-    images.last().or(trace.processes.first()).map(|process| process.program.as_path())
+    let mut images = trace.processes.iter().filter(|process| process.number == first && process.executed);
+    images.next_back().or(trace.processes.first()).map(|process| process.program.as_path())
 }
 
 fn size_of(file: &TracedFile) -> Option<u64> {
