@@ -194,7 +194,8 @@ fn is_loadable(path: &Path) -> Option<bool> {
         let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
         Some(if is_little { bytes.iter().rev().fold(0, add) } else { bytes.iter().fold(0, add) })
     };
-    let is_program_or_library = matches!(number(16, 2)?, 2 | 3);
+    // Compiled modules of Guile are of no architecture.
+    let is_program_or_library = matches!(number(16, 2)?, 2 | 3) && number(18, 2)? != 0;
     let (table, size, count) = if is_64 {
         (number(32, 8)?, number(54, 2)?, number(56, 2)?)
     } else {
