@@ -134,7 +134,8 @@ fn an_image_and_lists_are_made_of_the_trace() {
     assert_eq!(made["hot_pages"], 9, "{made}");
 
     let from = ["prefetch", "record", "--exact", "--from"];
-    scene.done(&from, &trace, "from.prefetch");
+    let recorded = scene.coldstart(&from, &trace, "from.prefetch");
+    assert_eq!(recorded.status.code(), Some(0), "{}", text(&recorded.stderr));
     assert_eq!(scene.planned("from.prefetch"), [(scene.path("app"), 0, 1), (scene.path("data"), 0, 8)]);
 }
 
