@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What a survey by Spark costs, beside the same survey by one process: each in turn, several rounds, into new directories.
+"""What a survey by Spark costs, beside the same survey by one process of the same package: in turn, several rounds, new directories.
 
     python3 bench/survey-spark.py [--objects 10000] [--rounds 3] [--work DIRECTORY]
 
-Builds the program and the Python package with the profile `survey`. Needs Java 17, and on PYTHONPATH pyspark, pyarrow and pandas.
-The objects are hard links, with new names, to the shared objects below /usr/lib; `--work` must be on the same file system, otherwise
-they are copied. Both read the same files from the page cache. Spark has two workers of one processor on this machine; its time is
-that of the job, whose workers run already and have surveyed another tree, and that of a whole program is given beside it.
+Builds the Python package with the profile `survey`. Needs Java 17, and on PYTHONPATH pyspark, pyarrow and pandas.
+The objects are copies of the shared objects of at most 1 MB below /usr/lib. A survey takes a file with several names once, so links
+would not do. Both read the same files from the page cache. Spark has two workers of one processor on this machine; its time is
+that of the job, whose workers run already and have surveyed another tree; the time to start Spark is given beside it. On a machine that
+is not idle, run it with a higher priority (`nice -n -15`), or the number of threads decides.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+LARGEST = 1_000_000
 
 
 def main():
@@ -31,7 +33,7 @@ def main():
     parser.add_argument("--work", default=ROOT / "target", type=pathlib.Path)
     parser.add_argument("--built", action="store_true", help="take what is built already")
     options = parser.parse_args()
-    build = ["cargo", "build", "--profile", "survey", "-p", "coldstart-python", "-p", "coldstart-survey-program"]
+    build = ["cargo", "build", "--profile", "survey", "-p", "coldstart-python"]
     if not options.built:
         subprocess.run(build, cwd=ROOT, check=True)
     options.work.mkdir(parents=True, exist_ok=True)
@@ -53,15 +55,11 @@ def package(work):
 def make_tree(tree, objects):
     """So many objects, in directories of 1,000."""
     found = [path for path in sorted(pathlib.Path("/usr/lib").rglob("*.so*")) if path.is_file() and not path.is_symlink()]
-    found = [path for path in found if path.open("rb").read(4) == b"\x7fELF"]
+    found = [path for path in found if path.stat().st_size <= LARGEST and path.open("rb").read(4) == b"\x7fELF"]
     for number in range(objects):
         place = tree / str(number // 1000) / f"{number}.so"
         place.parent.mkdir(parents=True, exist_ok=True)
-        original = found[number % len(found)]
-        try:
-            os.link(original, place)
-        except OSError:
-            shutil.copy(original, place)
+        shutil.copy(found[number % len(found)], place)
     return tree
 
 
@@ -72,25 +70,28 @@ def measure(work, tree, warm, rounds):
 
     coldstart.spark.survey(spark, [warm], work / "warm-out")
     start = time.perf_counter() - began
-    program = ROOT / "target/survey/coldstart-survey"
+    script = "import coldstart, sys; coldstart.survey([sys.argv[1]], sys.argv[2])"
 
     def alone(out):
-        command = [program, "survey", tree, "-o", out]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([sys.executable, "-c", script, tree, out], check=True)
 
     def by_spark(out):
-        coldstart.spark.survey(spark, [tree], out)
+        outcome = coldstart.spark.survey(spark, [tree], out)
+        assert outcome["objects"] == objects, outcome
 
     kinds = {"alone": alone, "spark": by_spark}
-    times = {name: [] for name in kinds}
+    objects = sum(1 for _ in tree.rglob("*.so"))
+    times, loads = {name: [] for name in kinds}, []
     # The first round fills the page cache and is not counted.
     for number in range(rounds + 1):
         digests = set()
+        loads.append(round(os.getloadavg()[0], 1))
         for name, run in kinds.items():
             out = work / name
             began = time.perf_counter()
             run(out)
             times[name].append(time.perf_counter() - began)
+            print(number, name, round(times[name][-1], 2), file=sys.stderr, flush=True)
             digests.add(digest(out))
             shards = len(list(out.glob("shard=*")))
             shutil.rmtree(out)
@@ -100,11 +101,11 @@ def measure(work, tree, warm, rounds):
     ratios = [spark / alone for spark, alone in zip(times["spark"], times["alone"])]
     whole = [(spark + start) / alone for spark, alone in zip(times["spark"], times["alone"])]
     return {
-        "objects": sum(1 for path in tree.rglob("*.so")),
+        "objects": objects,
         "bytes": sum(path.stat().st_size for path in tree.rglob("*.so")),
         "shards": shards,
         "processors": os.cpu_count(),
-        "load": os.getloadavg()[0],
+        "load_before_each_round": loads[1:],
         "seconds": {name: [round(second, 2) for second in seconds] for name, seconds in times.items()},
         "start_of_spark_seconds": round(start, 2),
         "ratio": {"median": round(statistics.median(ratios), 2), "all": [round(ratio, 2) for ratio in ratios]},
