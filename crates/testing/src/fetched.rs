@@ -28,7 +28,7 @@ pub enum PythonPackages {
 }
 
 impl PythonPackages {
-    /// The directory for PYTHONPATH; `None` where they cannot be had, of which [`skip`] has told.
+    /// The directory for PYTHONPATH; `None` where they cannot be had, of which [`skip()`] has told.
     #[track_caller]
     pub fn directory(self) -> Option<PathBuf> {
         if !is_there("python3") {
