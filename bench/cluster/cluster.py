@@ -100,6 +100,9 @@ class Cluster:
             ways = self._ways()
         finally:
             run("umount", self.seen)
+        # Where an image of one program goes.
+        for name in ways:
+            (self.seen / name).mkdir()
         return ways
 
     def _libraries(self):
@@ -155,7 +158,8 @@ class Cluster:
         ways["modules"]["index and plan"] = (
             [self.launcher, "--index", index, self.seen / "modules.plan", "--", *plain["modules"]], environments["modules"], None)
         for name in plain:
-            run(self.coldstart, "image", "make", "--tree", self.seen / name, "-o", self.seen / f"{name}.erofs")
+            run(self.coldstart, "image", "make", "--tree", self.seen / name, "-o", self.seen / f"{name}.erofs", "--", *plain[name],
+                env=environments[name])
         return ways
 
     def node(self, number):
