@@ -237,7 +237,7 @@ mod tests {
             files: vec![
                 file("/app", 3 * 4096, FileCategory::Program),
                 file("/data", 5000, FileCategory::Data),
-                file("/proc/x", 5000, FileCategory::Memory),
+                file("/memfd:x", 5000, FileCategory::Memory),
             ],
             objects: vec![object],
             events: vec![
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!((first.program_build_id.as_deref(), first.build_id.as_deref()), (Some("ab"), Some("ab")));
         assert!(touched.touches.iter().all(|row| row.is_each_page_seen && row.stage == "other"));
         let files: Vec<_> = touched.files.iter().map(|row| (row.path.as_str(), row.touched_pages)).collect();
-        assert_eq!(files, [("/app", 2), ("/data", 2), ("/proc/x", 0)]);
+        assert_eq!(files, [("/app", 2), ("/data", 2), ("/memfd:x", 0)]);
     }
 
     #[test]
