@@ -29,7 +29,7 @@ impl Resolution {
         Table::of(&self.objects)
     }
 
-    /// Names that the loader tries in vain, in order.
+    /// Failed probes: files that the loader looks for and does not find, in order.
     #[getter]
     fn failed_probes(&self) -> PyResult<Table> {
         Table::of(&self.failed_probes)

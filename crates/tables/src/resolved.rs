@@ -25,7 +25,7 @@ row! {
 }
 
 row! {
-    /// One name that the loader tries in vain.
+    /// One failed probe: a file that the loader looks for and does not find.
     FailedProbeRow in "failed_probes" {
         /// Its place in the order of the search, from 0.
         position: u64,

@@ -45,7 +45,7 @@ pub fn import(recording: &Path, share: Option<u8>, place: OutputTarget) -> Resul
         true => FleetTable::read(recording)?.trace(share.unwrap_or(1)),
         false if share.is_some() => {
             return Err(AppError::new(format!(
-                "cannot import `{}` with a share: it is no fleet table",
+                "cannot import `{}` with a share: it is not a fleet table",
                 printable(recording)
             )));
         }
