@@ -1,6 +1,6 @@
 //! The runs of kept measurements.
 
-use coldstart_profile::measurement::{DeviceReads, End, KeptMeasurement, Residency, Sample, Use};
+use coldstart_profile::measurement::{KeptMeasurement, Residency, Sample};
 
 use crate::column::row;
 
@@ -97,23 +97,7 @@ impl RunRow {
             measured.map(text).cloned().unwrap_or_default()
         };
         let program = kept.program(sample.command);
-        let (used, reason) = match &sample.used {
-            Use::Counted => ("counted", None),
-            Use::WarmUp => ("warm-up", None),
-            Use::Failed { reason } => ("failed", Some(reason)),
-            Use::Contradicts { reason } => ("contradicts", Some(reason)),
-        };
-        let (end, end_value) = match sample.end {
-            End::Exited(code) => ("exited", Some(code)),
-            End::Signalled(signal) => ("signalled", Some(signal)),
-            End::Ended => ("ended", None),
-            End::TimedOut => ("timed-out", None),
-        };
         let residency = |value: fn(&Residency) -> u64| sample.residency.as_ref().map(value);
-        let sum = |value: fn(&DeviceReads) -> u64| {
-            (!sample.devices.is_empty()).then(|| sample.devices.iter().map(value).fold(0, u64::saturating_add))
-        };
-        let devices: Vec<&str> = sample.devices.iter().map(|device| device.device.as_str()).collect();
         Self {
             measurement: u64::try_from(measurement).unwrap_or_default(),
             id: kept.id.clone(),
@@ -135,11 +119,11 @@ impl RunRow {
             state: sample.state.to_string(),
             round: sample.round.into(),
             attempt: sample.attempt.into(),
-            used,
-            reason: reason.cloned(),
+            used: sample.used.name(),
+            reason: sample.used.reason().map(str::to_owned),
             seconds: sample.seconds,
-            end,
-            end_value: end_value.map(i64::from),
+            end: sample.end.name(),
+            end_value: sample.end.value().map(i64::from),
             file_pages: residency(|residency| residency.file_pages),
             resident_pages: residency(|residency| residency.resident_pages),
             unknown_files: residency(|residency| residency.unknown_files),
@@ -149,9 +133,9 @@ impl RunRow {
             minor_faults: sample.minor_faults,
             user_seconds: sample.user_seconds,
             system_seconds: sample.system_seconds,
-            device_requests: sum(|device| device.requests),
-            device_bytes: sum(|device| device.bytes),
-            devices: devices.join(" "),
+            device_requests: sample.over_devices(|device| device.requests),
+            device_bytes: sample.over_devices(|device| device.bytes),
+            devices: sample.device_numbers(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use coldstart_profile::PAGE_SIZE;
 use coldstart_profile::trace::figures::Stages;
-use coldstart_profile::trace::{EventKind, FileCategory, FileId, PagesSeen, Trace, TracedFile};
+use coldstart_profile::trace::{EventKind, FileCategory, FileId, Moment, PagesSeen, Trace, TracedFile};
 
 use crate::column::row;
 
@@ -102,13 +102,22 @@ impl Touched {
         }
         let (program, program_build_id) = (shown(named), program_file.and_then(build_id));
 
-        let mut touched = Self { touches: touches(trace)?, files: Vec::new() };
-        for row in &mut touched.touches {
-            (row.host, row.program, row.program_build_id) =
-                (host.to_owned(), program.clone(), program_build_id.clone());
-        }
+        let row = |touch: PageTouch<'_>| TouchRow {
+            host: host.to_owned(),
+            program: program.clone(),
+            program_build_id: program_build_id.clone(),
+            path: shown(&touch.file.path),
+            build_id: build_id(touch.id),
+            size: size_of(touch.file),
+            page: touch.page,
+            at_ns: touch.at.0,
+            start_ns: ready_at(trace).0,
+            stage: touch.stage,
+            is_each_page_seen: touch.is_each_page_seen,
+        };
+        let touches: Vec<TouchRow> = touches(trace)?.into_iter().map(row).collect();
         let mut pages: HashMap<&str, u64> = HashMap::new();
-        touched.touches.iter().for_each(|row| *pages.entry(&row.path).or_default() += 1);
+        touches.iter().for_each(|row| *pages.entry(&row.path).or_default() += 1);
         let file = |(id, file): (FileId, &TracedFile)| {
             let path = shown(&file.path);
             TracedFileRow {
@@ -122,16 +131,29 @@ impl Touched {
                 path,
             }
         };
-        touched.files = numbered().map(file).collect();
-        Ok(touched)
+        let files = numbered().map(file).collect();
+        Ok(Self { touches, files })
     }
 }
 
-/// Each page once, without host and program.
-fn touches(trace: &Trace) -> Result<Vec<TouchRow>, NotTouched> {
-    let build_ids: HashMap<FileId, &Option<String>> =
-        trace.objects.iter().map(|object| (object.file, &object.build_id)).collect();
-    let ready = trace.run.ready_at.unwrap_or(trace.run.ended_at);
+/// The first touch of a page.
+struct PageTouch<'trace> {
+    id: FileId,
+    file: &'trace TracedFile,
+    page: u64,
+    at: Moment,
+    stage: &'static str,
+    is_each_page_seen: bool,
+}
+
+/// When the start was over.
+fn ready_at(trace: &Trace) -> Moment {
+    trace.run.ready_at.unwrap_or(trace.run.ended_at)
+}
+
+/// Each page once.
+fn touches(trace: &Trace) -> Result<Vec<PageTouch<'_>>, NotTouched> {
+    let ready = ready_at(trace);
     let stages = Stages::of(trace);
     let mut seen = HashSet::new();
     let mut rows = Vec::new();
@@ -148,8 +170,7 @@ fn touches(trace: &Trace) -> Result<Vec<TouchRow>, NotTouched> {
         if matches!(file.category, FileCategory::Memory | FileCategory::Metadata) {
             continue;
         }
-        let size = size_of(file);
-        let limit = size.map_or(u64::MAX, |size| size.div_ceil(PAGE_SIZE));
+        let limit = size_of(file).map_or(u64::MAX, |size| size.div_ceil(PAGE_SIZE));
         let end = event.page.saturating_add(u64::from(event.pages)).min(limit);
         left = left.checked_sub(end.saturating_sub(event.page)).ok_or(NotTouched::TooManyPages)?;
         let process = trace.process_of(event);
@@ -157,19 +178,8 @@ fn touches(trace: &Trace) -> Result<Vec<TouchRow>, NotTouched> {
         let pages_seen = process.and_then(|process| trace.process(process)).map(|process| process.pages);
         for page in event.page..end {
             if seen.insert((id, page)) {
-                rows.push(TouchRow {
-                    host: String::new(),
-                    program: String::new(),
-                    program_build_id: None,
-                    path: shown(&file.path),
-                    build_id: build_ids.get(&id).and_then(|id| (*id).clone()),
-                    size,
-                    page,
-                    at_ns: event.at.0,
-                    start_ns: ready.0,
-                    stage,
-                    is_each_page_seen: event.kind == EventKind::Read || pages_seen == Some(PagesSeen::Each),
-                });
+                let is_each_page_seen = event.kind == EventKind::Read || pages_seen == Some(PagesSeen::Each);
+                rows.push(PageTouch { id, file, page, at: event.at, stage, is_each_page_seen });
             }
         }
     }
@@ -195,9 +205,7 @@ fn shown(path: &Path) -> String {
 mod tests {
     use super::*;
     use coldstart_profile::FileIdentity;
-    use coldstart_profile::trace::{
-        Event, Moment, ProcessId, Run, ThreadId, Touch, TracedObject, TracedProcess, TracedThread,
-    };
+    use coldstart_profile::trace::{Event, ProcessId, Run, ThreadId, Touch, TracedObject, TracedProcess, TracedThread};
 
     fn file(path: &str, size: u64, category: FileCategory) -> TracedFile {
         let identity = Some(FileIdentity { size, modified: 7 });

@@ -1,6 +1,6 @@
 //! All runs of measurements as CSV (RFC 4180).
 
-use coldstart_profile::measurement::{End, KeptMeasurement, Sample, Use};
+use coldstart_profile::measurement::{KeptMeasurement, Sample};
 
 use crate::error::AppError;
 
@@ -108,36 +108,19 @@ fn known(figure: Option<impl ToString>) -> String {
 }
 
 fn of_sample(sample: &Sample) -> Vec<String> {
-    let (used, reason) = match &sample.used {
-        Use::Counted => ("counted", ""),
-        Use::WarmUp => ("warm-up", ""),
-        Use::Failed { reason } => ("failed", reason.as_str()),
-        Use::Contradicts { reason } => ("contradicts", reason.as_str()),
-    };
-    let (end, value) = match sample.end {
-        End::Exited(code) => ("exited", code.to_string()),
-        End::Signalled(signal) => ("signalled", signal.to_string()),
-        End::Ended => ("ended", String::new()),
-        End::TimedOut => ("timed-out", String::new()),
-    };
     let residency = |value: fn(&coldstart_profile::measurement::Residency) -> u64| {
         sample.residency.as_ref().map(|residency| value(residency).to_string()).unwrap_or_default()
     };
-    let sum = |value: fn(&coldstart_profile::measurement::DeviceReads) -> u64| {
-        let total = sample.devices.iter().map(value).fold(0, u64::saturating_add);
-        known((!sample.devices.is_empty()).then_some(total))
-    };
-    let devices: Vec<&str> = sample.devices.iter().map(|device| device.device.as_str()).collect();
     vec![
         sample.number.to_string(),
         sample.state.to_string(),
         sample.round.to_string(),
         sample.attempt.to_string(),
-        used.to_owned(),
-        reason.to_owned(),
+        sample.used.name().to_owned(),
+        known(sample.used.reason()),
         sample.seconds.map(|seconds| seconds.to_string()).unwrap_or_default(),
-        end.to_owned(),
-        value,
+        sample.end.name().to_owned(),
+        known(sample.end.value()),
         residency(|residency| residency.file_pages),
         residency(|residency| residency.resident_pages),
         residency(|residency| residency.unknown_files),
@@ -147,9 +130,9 @@ fn of_sample(sample: &Sample) -> Vec<String> {
         known(sample.minor_faults),
         known(sample.user_seconds),
         known(sample.system_seconds),
-        sum(|device| device.requests),
-        sum(|device| device.bytes),
-        devices.join(" "),
+        known(sample.over_devices(|device| device.requests)),
+        known(sample.over_devices(|device| device.bytes)),
+        sample.device_numbers(),
     ]
 }
 

@@ -113,7 +113,57 @@ pub enum Use {
     },
 }
 
+impl End {
+    /// Its name in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exited(_) => "exited",
+            Self::Signalled(_) => "signalled",
+            Self::Ended => "ended",
+            Self::TimedOut => "timed-out",
+        }
+    }
+
+    /// The exit code, or the signal's number.
+    pub fn value(self) -> Option<i32> {
+        match self {
+            Self::Exited(value) | Self::Signalled(value) => Some(value),
+            Self::Ended | Self::TimedOut => None,
+        }
+    }
+}
+
+impl Use {
+    /// Its name in tables and JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Counted => "counted",
+            Self::WarmUp => "warm-up",
+            Self::Failed { .. } => "failed",
+            Self::Contradicts { .. } => "contradicts",
+        }
+    }
+
+    /// Why it does not count, if there is more to say.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Counted | Self::WarmUp => None,
+            Self::Failed { reason } | Self::Contradicts { reason } => Some(reason),
+        }
+    }
+}
+
 impl Sample {
+    /// The sum over all devices; `None` if there are none.
+    pub fn over_devices(&self, value: fn(&DeviceReads) -> u64) -> Option<u64> {
+        (!self.devices.is_empty()).then(|| self.devices.iter().map(value).fold(0, u64::saturating_add))
+    }
+
+    /// The devices' numbers, separated by spaces.
+    pub fn device_numbers(&self) -> String {
+        self.devices.iter().map(|device| device.device.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
     /// Its time, if it counts in the figures.
     pub fn counted_seconds(&self) -> Option<f64> {
         self.seconds.filter(|_| self.used == Use::Counted)
