@@ -69,34 +69,42 @@ pub(crate) fn package(arguments: &PackageArguments) -> Result<()> {
     let native = Architecture::native()?;
     let documents = manual.join("documents");
     components::write(components::PROGRAMS, &native.target(), &source, &documents)?;
-    let programs = crate::release::programs()?;
-    let package = debian::build(&programs, &manual, &source, &output)?;
+    let package = debian::build(&crate::release::programs()?, &manual, &source, &output)?;
     let of_survey = output.join("documents");
     components::write(components::SURVEY, &native.target(), &source, &of_survey)?;
     let survey = debian::build_survey(&crate::release::survey_program()?, &of_survey, &source, &output)?;
-    fs_err::remove_dir_all(&of_survey)?;
     let wheel = wheel::build(&source, &output)?;
     let architectures = if arguments.architecture.is_empty() { &[native][..] } else { &arguments.architecture };
     let mut archives = Vec::new();
     for &architecture in architectures {
-        components::write(components::PROGRAMS, &architecture.target(), &source, &documents)?;
+        let target = architecture.target();
+        components::write(components::PROGRAMS, &target, &source, &documents)?;
         let programs = crate::release::static_programs(architecture)?;
-        archives.push((architecture, archive::build(&programs, architecture, &manual, &source, &output)?));
+        let lay = |root: &Path| content::lay(&programs, &manual, root);
+        let base = archive::build("coldstart", architecture, &source, &output, lay)?;
+        components::write(components::SURVEY, &target, &source, &of_survey)?;
+        let program = crate::release::static_survey_program(architecture)?;
+        let lay = |root: &Path| content::lay_survey(&program, &of_survey, root);
+        let survey = archive::build("coldstart-survey", architecture, &source, &output, lay)?;
+        archives.push((architecture, [base, survey]));
     }
+    fs_err::remove_dir_all(&of_survey)?;
     fs_err::remove_dir_all(&manual)?;
-    for path in [&package, &survey, &wheel].into_iter().chain(archives.iter().map(|(_, archive)| archive)) {
+    let packages = [package, survey];
+    for path in packages.iter().chain([&wheel]).chain(archives.iter().flat_map(|(_, archives)| archives)) {
         println!("{} {}", fs_err::metadata(path)?.len(), path.display());
     }
     wheel::try_out(&wheel, &output)?;
-    for (architecture, archive) in &archives {
-        try_out::archive(archive, *architecture, &output)?;
+    for (architecture, archives) in &archives {
+        try_out::archives(archives, *architecture, &output)?;
     }
     if let Some(releases) = &arguments.try_out {
         let native = archives.iter().find(|(architecture, _)| *architecture == native);
-        try_out::in_clean_systems(releases, &package, native.map(|(_, archive)| archive.as_path()), &output)?;
+        let archives = native.map_or(&[][..], |(_, archives)| archives);
+        try_out::in_clean_systems(releases, &packages, archives, &output)?;
     }
     if let Some(release) = &arguments.rebuild {
-        rebuild::rebuild(release, &package, &output)?;
+        rebuild::rebuild(release, &packages[0], &output)?;
     }
     Ok(())
 }
@@ -162,7 +170,10 @@ mod tests {
         let source = Source { version: "1.2".to_owned(), time: "1700000000".to_owned() };
         [
             debian::build(&programs, &manual, &source, directory).unwrap(),
-            archive::build(&programs, Architecture::native().unwrap(), &manual, &source, directory).unwrap(),
+            archive::build("coldstart", Architecture::native().unwrap(), &source, directory, |root| {
+                content::lay(&programs, &manual, root)
+            })
+            .unwrap(),
         ]
     }
 

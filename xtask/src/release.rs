@@ -37,18 +37,25 @@ pub(crate) fn survey_program() -> Result<PathBuf> {
 
 /// Builds both programs linked statically with musl for `architecture`, and returns their paths.
 pub(crate) fn static_programs(architecture: Architecture) -> Result<Vec<PathBuf>> {
+    let crates = ["--release", "--package=coldstart", "--package=coldstart-launcher"];
+    let built = build_static(architecture, &crates)?.join("release");
+    ["coldstart", LAUNCHER].into_iter().map(|name| static_program(built.join(name))).collect()
+}
+
+/// Builds `coldstart-survey` linked statically with musl for `architecture`, and returns its path.
+pub(crate) fn static_survey_program(architecture: Architecture) -> Result<PathBuf> {
+    let built = build_static(architecture, &["--profile=survey", "--package=coldstart-survey-program"])?;
+    static_program(built.join("survey/coldstart-survey"))
+}
+
+/// Builds for a processor with musl, and returns cargo's directory for it.
+fn build_static(architecture: Architecture, what: &[&str]) -> Result<PathBuf> {
     let target = architecture.target();
     ensure!(has_target(&target), "Rust's library for {target} is missing\nhint: rustup target add {target}");
     let mut build = cargo();
     architecture.compile_for(&mut build)?;
-    build.args(["build", "--release", "--package=coldstart", "--package=coldstart-launcher", "--target", &target]);
-    run(&mut build)?;
-    let built = target_directory()?.join(&target).join("release");
-    let programs = ["coldstart", LAUNCHER].map(|name| built.join(name));
-    for program in &programs {
-        ensure!(is_static(program)?, "{} asks for a loader, and should be static", program.display());
-    }
-    Ok(programs.into())
+    run(build.arg("build").args(what).args(["--target", &target]))?;
+    Ok(target_directory()?.join(&target))
 }
 
 /// Builds `coldstart-run` and returns its path beside `coldstart`, where `speedup` looks for it.
@@ -73,8 +80,7 @@ pub(crate) fn launcher() -> Result<PathBuf> {
     fs_err::create_dir_all(beside.parent().context("no target directory")?)?;
     fs_err::copy(&built, &growing)?;
     fs_err::rename(&growing, &beside)?;
-    ensure!(is_static(&beside)?, "{} asks for a loader, and should be static", beside.display());
-    Ok(beside)
+    static_program(beside)
 }
 
 /// Whether Rust's standard library for `target` is installed, or can be by rustup.
@@ -85,6 +91,12 @@ fn has_target(target: &str) -> bool {
         .and_then(|output| String::from_utf8(output.stdout).ok())
         .is_some_and(|directory| Path::new(directory.trim()).is_dir());
     is_installed || run(Command::new("rustup").args(["target", "add", target])).is_ok()
+}
+
+/// The path of a program that is linked statically, as it should be.
+fn static_program(program: PathBuf) -> Result<PathBuf> {
+    ensure!(is_static(&program)?, "{} asks for a loader, and should be static", program.display());
+    Ok(program)
 }
 
 /// Whether a program has no interpreter (`PT_INTERP`).

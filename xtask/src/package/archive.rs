@@ -1,4 +1,4 @@
-//! The archive for all distributions: static programs, which need no library of the system.
+//! The archives for all distributions: static programs, which need no library of the system.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,25 +7,26 @@ use anyhow::Result;
 use fs_err as fs;
 
 use super::Source;
-use super::content::{self, put};
+use super::content::put;
 use crate::architecture::Architecture;
 use crate::cargo::workspace;
 use crate::tools::{emptied, run};
 
-/// Builds the archive in `output` and returns its path. It holds one directory, which can be copied over a prefix such as `/usr/local`.
+/// Builds the archive of `package` in `output` and returns its path. It holds one directory, which can be copied over a prefix such as
+/// `/usr/local`; `lay` lays all that is the package's own below it.
 pub(super) fn build(
-    programs: &[PathBuf],
+    package: &str,
     architecture: Architecture,
-    manual: &Path,
     source: &Source,
     output: &Path,
+    lay: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<PathBuf> {
-    let name = format!("coldstart-{}-{}-linux", source.version, architecture.name());
+    let name = format!("{package}-{}-{}-linux", source.version, architecture.name());
     let staging = emptied(output.join("archive"))?;
     let root = staging.join(&name);
-    content::lay(programs, manual, &root)?;
+    lay(&root)?;
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
-        put(&workspace().join(licence), &root.join("share/doc/coldstart").join(licence), 0o644)?;
+        put(&workspace().join(licence), &root.join("share/doc").join(package).join(licence), 0o644)?;
     }
     let archive = output.join(format!("{name}.tar.xz"));
     let mut pack = Command::new("tar");

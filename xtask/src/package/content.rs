@@ -48,6 +48,18 @@ pub(super) fn lay(programs: &[PathBuf], manual: &Path, prefix: &Path) -> Result<
     compress(&documents.join("changelog"))
 }
 
+/// Lays the program for surveys below `prefix`, where `coldstart` beside it looks for it, with its documents.
+pub(super) fn lay_survey(program: &Path, documents: &Path, prefix: &Path) -> Result<()> {
+    put(program, &prefix.join("lib/coldstart").join(name_of(program)?), 0o755)?;
+    for document in fs::read_dir(documents)? {
+        let document = document?.path();
+        let installed = prefix.join("share/doc/coldstart-survey").join(name_of(&document)?);
+        put(&document, &installed, 0o644)?;
+        compress(&installed)?;
+    }
+    Ok(())
+}
+
 /// Copies a file and makes the directories that lead to it.
 pub(super) fn put(from: &Path, to: &Path, mode: u32) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;

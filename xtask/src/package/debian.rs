@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
 use super::content::{self, put};
-use super::{Source, name_of, text_of};
+use super::{Source, text_of};
 use crate::cargo::workspace;
 use crate::tools::{emptied, run};
 
@@ -72,14 +72,7 @@ pub(super) fn build(programs: &[PathBuf], manual: &Path, source: &Source, output
 /// Builds the package `coldstart-survey` in `output` and returns its path; `documents` are laid beside its licence.
 pub(super) fn build_survey(program: &Path, documents: &Path, source: &Source, output: &Path) -> Result<PathBuf> {
     let staging = emptied(output.join("debian"))?;
-    let root = staging.join("root/usr");
-    put(program, &root.join("lib/coldstart").join(name_of(program)?), 0o755)?;
-    for document in fs::read_dir(documents)? {
-        let document = document?.path();
-        let installed = root.join("share/doc/coldstart-survey").join(name_of(&document)?);
-        put(&document, &installed, 0o644)?;
-        content::compress(&installed)?;
-    }
+    content::lay_survey(program, documents, &staging.join("root/usr"))?;
     let package = Package {
         name: "coldstart-survey",
         programs: &[program.to_owned()],

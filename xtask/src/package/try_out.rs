@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -25,20 +25,34 @@ const USES: &[&[&str]] = &[
     &["coldstart-run", "/tmp/plan", "--", "/bin/true"],
 ];
 
-/// Runs the programs of an archive: its answer about itself, and one library packed, proven and unpacked again.
+/// The same with the program for surveys.
+const SURVEYS: &[&[&str]] = &[
+    &["rm", "-rf", "/tmp/tables"],
+    &["coldstart", "survey", "/usr/bin", "-o", "/tmp/tables"],
+    &["coldstart", "survey", "report", "/tmp/tables"],
+];
+
+/// Runs the programs of a processor's archives: an answer about itself, one library packed, proven and unpacked again, and a survey.
 ///
 /// What starts programs in ways that qemu's user mode does not know (`measure`, `prefetch record`) is tried in clean systems.
-pub(super) fn archive(archive: &Path, architecture: Architecture, output: &Path) -> Result<()> {
+pub(super) fn archives(archives: &[PathBuf], architecture: Architecture, output: &Path) -> Result<()> {
     let root = emptied(output.join("unpacked"))?;
-    unpack(archive, &root)?;
+    for archive in archives {
+        unpack(archive, &root)?;
+    }
     let mut runner: Vec<OsString> = Vec::new();
     if architecture != Architecture::native()? {
         let emulator = architecture.emulator();
         runner.push(emulator.program.into());
         install_missing(&[emulator])?;
     }
-    runner.push(root.join("bin/coldstart").into());
-    let coldstart = |words: &[&OsStr]| said(Command::new(&runner[0]).args(&runner[1..]).args(words));
+    // Each program itself: one that starts another one does not start it under the emulator.
+    let answer = |program: &str, words: &[&OsStr]| {
+        let words: Vec<OsString> =
+            runner.iter().cloned().chain([root.join(program).into()]).chain(words.iter().map(OsString::from)).collect();
+        said(Command::new(&words[0]).args(&words[1..]))
+    };
+    let coldstart = |words: &[&OsStr]| answer("bin/coldstart", words);
     let version = coldstart(&["--version".as_ref()])?;
     let library = root.join("library.so");
     compile(&library)?;
@@ -50,8 +64,10 @@ pub(super) fn archive(archive: &Path, architecture: Architecture, output: &Path)
     coldstart(&["verify".as_ref(), path])?;
     coldstart(&["unpack".as_ref(), "--in-place".as_ref(), path])?;
     ensure!(fs::read(&library)? == before, "{} is not what it was before it was packed", library.display());
+    let tables = root.join("tables");
+    answer("lib/coldstart/coldstart-survey", &["survey".as_ref(), path, "-o".as_ref(), tables.as_os_str()])?;
     fs::remove_dir_all(&root)?;
-    println!("{}: {} runs, packs, proves and unpacks", architecture.name(), version.trim());
+    println!("{}: {} runs, packs, proves, unpacks and surveys", architecture.name(), version.trim());
     Ok(())
 }
 
@@ -75,46 +91,62 @@ fn unpack(archive: &Path, directory: &Path) -> Result<()> {
 /// Tries the packages in new systems of Debian's releases.
 pub(super) fn in_clean_systems(
     releases: &[String],
-    package: &Path,
-    archive: Option<&Path>,
+    packages: &[PathBuf],
+    archives: &[PathBuf],
     output: &Path,
 ) -> Result<()> {
     for release in releases {
         let system = CleanSystem::new(release, &output.join(release))?;
-        let tried = in_system(&system, package, archive).with_context(|| format!("in a clean system of {release}"))?;
+        let tried =
+            in_system(&system, packages, archives).with_context(|| format!("in a clean system of {release}"))?;
         system.end()?;
         println!("{release}: {tried}");
     }
     Ok(())
 }
 
-fn in_system(system: &CleanSystem, package: &Path, archive: Option<&Path>) -> Result<String> {
+fn in_system(system: &CleanSystem, packages: &[PathBuf], archives: &[PathBuf]) -> Result<String> {
     let root = system.root();
     let before = files(root)?;
-    let name = name_of(package)?;
-    fs::copy(package, root.join("tmp").join(name))?;
-    let clock = Instant::now();
-    system.run(&["dpkg", "--install", &format!("/tmp/{}", name.to_string_lossy())])?;
-    for words in USES {
-        system.run(words)?;
+    let mut inside = Vec::new();
+    for package in packages {
+        let name = name_of(package)?;
+        fs::copy(package, root.join("tmp").join(name))?;
+        inside.push(format!("/tmp/{}", name.to_string_lossy()));
     }
+    let clock = Instant::now();
+    let install = ["dpkg", "--install"];
+    // The first package alone is what most users install.
+    let (base, more) = inside.split_first().context("no package")?;
+    system.run(&[&install[..], &[base]].concat())?;
+    use_all(system, USES)?;
     let took = clock.elapsed().as_secs_f64();
-    system.run(&["dpkg", "--verify", "coldstart"])?;
-    system.run(&["dpkg", "--purge", "coldstart"])?;
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    system.run(&[&install[..], &more].concat())?;
+    use_all(system, SURVEYS)?;
+    system.run(&["dpkg", "--verify", "coldstart", "coldstart-survey"])?;
+    system.run(&["dpkg", "--purge", "coldstart", "coldstart-survey"])?;
     let left: Vec<_> = files(root)?.into_iter().filter(|path| !before.contains(path)).collect();
     ensure!(left.is_empty(), "left behind after purging: {left:?}");
 
     let installed = format!("installed and used in {took:.1} s, removed without a trace");
-    let Some(archive) = archive else { return Ok(installed) };
-    unpack(archive, &root.join("usr/local"))?;
-    for words in USES {
-        system.run(words)?;
+    if archives.is_empty() {
+        return Ok(installed);
     }
-    Ok(format!("{installed}; the archive works"))
+    for archive in archives {
+        unpack(archive, &root.join("usr/local"))?;
+    }
+    use_all(system, USES)?;
+    use_all(system, SURVEYS)?;
+    Ok(format!("{installed}; the archives work"))
+}
+
+fn use_all(system: &CleanSystem, uses: &[&[&str]]) -> Result<()> {
+    uses.iter().try_for_each(|words| system.run(words))
 }
 
 /// Installed files: what programs leave in `/tmp`, `/root` and `/var` for themselves is not the package's.
-fn files(root: &Path) -> Result<Vec<std::path::PathBuf>> {
+fn files(root: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for top in ["etc", "usr", "var/lib/systemd"] {
         for entry in walkdir::WalkDir::new(root.join(top)).into_iter().filter_map(Result::ok) {

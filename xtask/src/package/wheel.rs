@@ -6,7 +6,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
-use super::Source;
+use super::{Source, components};
+use crate::architecture::Architecture;
 use crate::cargo::{target_directory, workspace};
 use crate::clean_system::said;
 use crate::tools::{Tool, emptied, install_missing, run, tool};
@@ -22,6 +23,8 @@ const TOOLS: &[Tool] = &[
 const USES: &str = "
 import coldstart, doctest, importlib.metadata
 assert importlib.metadata.version('coldstart') == coldstart.__version__
+licences = [str(path) for path in importlib.metadata.files('coldstart') if 'LICENSE' in str(path)]
+assert len(licences) == 3, licences
 assert len(coldstart.inspect('/bin/sh').objects) == 1
 assert coldstart.survey(['/bin/sh'], 'out')['objects'] == 1
 failed = doctest.testmod(coldstart).failed
@@ -34,10 +37,18 @@ pub(super) fn build(source: &Source, output: &Path) -> Result<PathBuf> {
     install_missing(TOOLS)?;
     let maturin = maturin()?;
     let wheels = emptied(output.join("wheel"))?;
+    let package = workspace().join("crates/python");
     let mut build = Command::new(maturin);
     build.args(["build", "--quiet", "--locked", "--out"]).arg(&wheels);
-    build.current_dir(workspace().join("crates/python")).env("SOURCE_DATE_EPOCH", &source.time);
-    run(&mut build)?;
+    build.current_dir(&package).env("SOURCE_DATE_EPOCH", &source.time);
+    // `license-files` of pyproject.toml takes only files of the package's own directory.
+    let licences = output.join("documents");
+    components::write(&["coldstart-python"], &Architecture::native()?.target(), source, &licences)?;
+    let beside = package.join("LICENSE-THIRD-PARTY");
+    fs::copy(licences.join("third-party-licences"), &beside)?;
+    let built = run(&mut build);
+    fs::remove_file(&beside)?;
+    built?;
     let wheel = fs::read_dir(&wheels)?.next().context("maturin has built nothing")??;
     let place = output.join(wheel.file_name());
     fs::rename(wheel.path(), &place)?;
