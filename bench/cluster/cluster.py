@@ -80,8 +80,8 @@ class Cluster:
     def __init__(self, options):
         self.work = pathlib.Path(options.work).resolve()
         shutil.rmtree(self.work, ignore_errors=True)
-        self.source, self.seen, self.mounts = self.work / "source", self.work / "seen", self.work / "nodes"
-        for directory in (self.source, self.seen, self.mounts):
+        self.source, self.seen, self.mounts, self.made = (self.work / name for name in ("source", "seen", "nodes", "made"))
+        for directory in (self.source, self.seen, self.mounts, self.made):
             directory.mkdir(parents=True)
         self.coldstart = pathlib.Path(options.coldstart).resolve()
         self.launcher = self.coldstart.with_name("coldstart-run")
@@ -92,14 +92,22 @@ class Cluster:
         run("gcc", "-O2", "-o", self.program, HERE / "../../xtask/src/bench/index/slow_tree.c", *flags)
 
     def build(self):
-        """The world, made where programs will see it."""
+        """The world, made where programs will see it, and what makes them start faster, made on a node: an index is for the device it was made on."""
         run("mount", "--bind", self.source, self.seen)
         try:
             self._libraries()
             self._modules()
+        finally:
+            run("umount", self.seen)
+        at = self.node(0, latency=0, service=0)
+        run("mount", "--bind", at, self.seen)
+        try:
             ways = self._ways()
         finally:
             run("umount", self.seen)
+            run("umount", at)
+        # Nodes cannot write.
+        run("cp", "-a", f"{self.made}/.", self.source)
         # Where an image of one program goes.
         for name in ways:
             (self.seen / name).mkdir()
@@ -142,32 +150,38 @@ class Cluster:
         for name, command in plain.items():
             environment = environments[name]
             plan = self.seen / f"{name}.plan"
-            run(self.coldstart, "prefetch", "record", "-o", plan, "--", *command, env=environment)
+            run(self.coldstart, "prefetch", "record", "-o", self.made / plan.name, "--", *command, env=environment)
             ways[name] = {
                 "plain": (command, environment, None),
                 "plan": ([self.launcher, plan, "--", *command], environment, None),
                 "image": (command, environment, self.source / f"{name}.erofs"),
             }
         bound = self.seen / "libraries/bound"
-        run(self.coldstart, "bind", plain["libraries"][0], "-o", bound)
+        (self.made / "libraries").mkdir()
+        run(self.coldstart, "bind", plain["libraries"][0], "-o", self.made / "libraries/bound")
         ways["libraries"]["bind"] = ([bound], environments["libraries"], None)
         index = self.seen / "modules.index"
-        run(self.coldstart, "index", "make", "-o", index, "--", *plain["modules"], env=environments["modules"])
+        run(self.coldstart, "index", "make", "-o", self.made / index.name, "--", *plain["modules"], env=environments["modules"])
+        run("cp", "-a", self.made / index.name, self.source)
         ways["modules"]["index"] = (
             [self.launcher, "--index", index, "--", *plain["modules"]], environments["modules"], None)
+        # A plan of what a start reads that has the index.
+        plan = self.seen / "modules-index.plan"
+        run(self.coldstart, "prefetch", "record", "-o", self.made / plan.name, "--",
+            self.coldstart, "index", "run", index, "--", *plain["modules"], env=environments["modules"])
         ways["modules"]["index and plan"] = (
-            [self.launcher, "--index", index, self.seen / "modules.plan", "--", *plain["modules"]], environments["modules"], None)
+            [self.launcher, "--index", index, plan, "--", *plain["modules"]], environments["modules"], None)
         for name in plain:
-            run(self.coldstart, "image", "make", "--tree", self.seen / name, "-o", self.seen / f"{name}.erofs", "--", *plain[name],
+            run(self.coldstart, "image", "make", "--tree", self.seen / name, "-o", self.made / f"{name}.erofs", "--", *plain[name],
                 env=environments[name])
         return ways
 
-    def node(self, number):
+    def node(self, number, latency=LATENCY_US, service=SERVICE_US):
         at = self.mounts / str(number)
         at.mkdir(exist_ok=True)
         settings = {
-            "SLOW_TREE_US": LATENCY_US, "SLOW_TREE_ROOT": self.source, "SLOW_TREE_QUEUE": self.server.path,
-            "SLOW_TREE_SERVICE_US": SERVICE_US, "SLOW_TREE_MB_PER_S": MB_PER_S,
+            "SLOW_TREE_US": latency, "SLOW_TREE_ROOT": self.source, "SLOW_TREE_QUEUE": self.server.path,
+            "SLOW_TREE_SERVICE_US": service, "SLOW_TREE_MB_PER_S": MB_PER_S,
         }
         run(self.program, at, env={**os.environ, **{name: str(value) for name, value in settings.items()}})
         return at

@@ -56,9 +56,18 @@ impl RemoteNames {
     }
 }
 
+/// The directories and files that an index depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Checks {
+    /// How many there are.
+    pub made: usize,
+    /// How many of them are not as they were when the index was made.
+    pub changed: usize,
+}
+
 /// Asks all that a start will check, at the same time, and has the kernel read the index's own files and those that a start opens. All of it
-/// is only advice.
-pub(crate) fn ask_ahead(content: &Path, manifest: &Manifest) {
+/// is only advice. Returns of how much the interpreter will check, and how much of it has changed.
+pub(crate) fn ask_ahead(content: &Path, manifest: &Manifest) -> Checks {
     let parts = &manifest.languages;
     for part in parts {
         for entry in std::fs::read_dir(content.join(part.language.directory())).into_iter().flatten().flatten() {
@@ -66,11 +75,13 @@ pub(crate) fn ask_ahead(content: &Path, manifest: &Manifest) {
         }
     }
     // What has changed is found by the interpreter again, which then searches itself.
-    let _ = changes(&parts.iter().flat_map(checked).collect::<Vec<_>>());
+    let guards: Vec<_> = parts.iter().flat_map(checked).collect();
+    let checks = Checks { made: guards.len(), changed: changes(&guards).len() };
     // A name that is absent is remembered by the kernel as well.
     in_parallel(&manifest.remote.names, |_, name| drop(std::fs::metadata(as_path(name))));
     let files: Vec<_> = parts.iter().flat_map(|part| &part.read_ahead).chain(&manifest.remote.files).collect();
     in_parallel(&files, |_, file| read_start(as_path(file)));
+    checks
 }
 
 fn as_path(bytes: &[u8]) -> &Path {

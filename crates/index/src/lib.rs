@@ -50,6 +50,6 @@ pub use language::{Language, Recognised};
 pub use listing::{Listing, Name, NameKind, Times};
 pub use manifest::{LanguageIndex, MANIFEST, Manifest, ManifestError, SourceFile};
 pub use place::{CURRENT, IndexPlace, PlaceError};
-pub use start::{OpenIndex, StartError, prepare, variables_of};
+pub use start::{OpenIndex, PreparedStart, StartError, prepare, variables_of};
 pub use store::store_item;
 pub use variables::{Syntax, Variable};

@@ -8,7 +8,7 @@ use coldstart_profile::printable;
 use coldstart_sys::named_file::open_regular;
 use thiserror::Error;
 
-use crate::ahead::ask_ahead;
+use crate::ahead::{Checks, ask_ahead};
 use crate::language::Language;
 use crate::manifest::{Manifest, ManifestError};
 use crate::place::CURRENT;
@@ -95,21 +95,46 @@ impl OpenIndex {
     }
 }
 
+/// What a start with an index needs.
+#[derive(Clone, Debug)]
+pub struct PreparedStart {
+    /// The variables to set, with their values.
+    pub variables: Vec<(OsString, OsString)>,
+    index: PathBuf,
+    checks: Checks,
+}
+
+impl PreparedStart {
+    /// What the user should know: an index most of which the interpreter will not use, because what it depends on is different here. An index
+    /// that was made on a file server, for one, is not believed where the server's disk is mounted by the network: devices differ.
+    pub fn warning(&self) -> Option<String> {
+        let Self { index, checks: Checks { made, changed }, .. } = self;
+        let index = printable(index);
+        (changed * 2 > *made).then(|| {
+            format!(
+                "the index `{index}` is of little use: {changed} of {made} directories and files that it depends on are different here \
+                 (`coldstart index check {index}` lists them); make it again where the program runs"
+            )
+        })
+    }
+}
+
 /// Prepares a start with an index: asks all that the interpreter will check, in parallel, so that its own questions find their answers in
-/// the kernel's caches; and has the data read. Returns the variables to set, with their values.
+/// the kernel's caches; and has the data read.
 ///
 /// Threads are used, which have ended at the return.
 ///
 /// # Errors
 /// If the index cannot be used. The program can be started without it.
-pub fn prepare(index: &Path) -> Result<Vec<(OsString, OsString)>, StartError> {
-    let index = OpenIndex::open(index)?;
-    let variables = index.variables()?;
+pub fn prepare(index: &Path) -> Result<PreparedStart, StartError> {
+    let open = OpenIndex::open(index)?;
+    let variables = open.variables()?;
     for file in variables.iter().filter_map(|variable| variable.needs.as_ref()) {
         open_regular(file).map_err(|source| StartError::Io { path: file.clone(), source })?;
     }
-    ask_ahead(&index.content, &index.manifest);
-    Ok(variables.iter().map(|variable| (variable.name.into(), variable.value_now())).collect())
+    let checks = ask_ahead(&open.content, &open.manifest);
+    let variables = variables.iter().map(|variable| (variable.name.into(), variable.value_now())).collect();
+    Ok(PreparedStart { variables, index: index.to_owned(), checks })
 }
 
 /// The variables for a language, with an index's content in a directory, which must be absolute.

@@ -65,12 +65,20 @@ fn replay_or_mount(file: &Path, program: &[OsString]) {
 
 /// The variables of an index; none if it cannot be used.
 fn with_index(index: &Path) -> Vec<(OsString, OsString)> {
-    coldstart_index::prepare(index).unwrap_or_else(|error| {
-        let causes = std::iter::successors(error.source(), |&cause| cause.source());
-        let reason = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
-        say(&format!("coldstart: started without the index: {reason}"));
-        Vec::new()
-    })
+    match coldstart_index::prepare(index) {
+        Ok(prepared) => {
+            if let Some(warning) = prepared.warning() {
+                say(&format!("coldstart: {warning}"));
+            }
+            prepared.variables
+        }
+        Err(error) => {
+            let causes = std::iter::successors(error.source(), |&cause| cause.source());
+            let reason = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
+            say(&format!("coldstart: started without the index: {reason}"));
+            Vec::new()
+        }
+    }
 }
 
 fn usage() -> ExitCode {

@@ -13,7 +13,12 @@ use crate::output;
 
 pub(super) fn run(args: &RunArgs) -> Exit {
     let variables = match prepare(&args.index) {
-        Ok(variables) => variables,
+        Ok(prepared) => {
+            if let Some(warning) = prepared.warning() {
+                output::complain(&output::style::NOTE, "coldstart", &warning);
+            }
+            prepared.variables
+        }
         Err(error) => {
             let reason = AppError::from(error).sentence();
             output::complain(&output::style::NOTE, "coldstart", &format!("started without the index: {reason}"));

@@ -91,6 +91,30 @@ fn settings_for_shells_and_modulefiles() {
 }
 
 #[test]
+fn an_index_of_directories_that_have_changed_says_so() {
+    let mut scene = Scene::new();
+    let directories: Vec<String> = (0..20).map(|number| format!("tree/{number}")).collect();
+    for directory in &directories {
+        scene.file(&format!("{directory}/other.py"), "");
+    }
+    scene.file("tree/19/found.py", "");
+    scene.file("app.py", "import found\n");
+    scene.search("PYTHONPATH", &directories.iter().map(String::as_str).collect::<Vec<_>>());
+    scene.make(&[PYTHON, "app.py"]);
+    let said = || {
+        let output = scene.coldstart(&["run", "index", "--", PYTHON, "app.py"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stderr).to_owned()
+    };
+    assert_eq!(said(), "");
+    for directory in &directories {
+        scene.file(&format!("{directory}/new.py"), "");
+    }
+    let said = said();
+    assert!(said.contains("is of little use: ") && said.contains("coldstart index check"), "{said}");
+}
+
+#[test]
 fn run_hands_on_codes_and_starts_without_a_broken_index() {
     let scene = packages(1);
     scene.make(&[PYTHON, "app.py"]);
