@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_app::inspect::search_cost;
+use coldstart_app::inspect::{SymbolUses, inspect_file, search_cost};
 use coldstart_inspect::SearchCost;
 use coldstart_packages::{AllOwners, Owner};
 use coldstart_startup::{Conditions, Inherit, Levels, SimulatedStart, StartOptions};
@@ -14,6 +14,7 @@ use crate::error::SurveyError;
 pub(crate) struct RootSystem {
     owners: AllOwners,
     start: StartOptions,
+    uses: SymbolUses,
 }
 
 impl RootSystem {
@@ -22,7 +23,11 @@ impl RootSystem {
         // Neither this machine's processor nor this process's environment may change the result.
         let conditions = Conditions { inherit: Inherit::Nothing, levels: Levels::None, ..Conditions::default() };
         let sysroot = (path != Path::new("/")).then(|| path.to_owned());
-        Ok(Self { owners, start: StartOptions { sysroot, conditions, ..StartOptions::default() } })
+        Ok(Self {
+            owners,
+            start: StartOptions { sysroot, conditions, ..StartOptions::default() },
+            uses: SymbolUses::default(),
+        })
     }
 
     /// The owner of a file with this path inside.
@@ -30,10 +35,12 @@ impl RootSystem {
         self.owners.owners_of(&[inside]).ok()?.pop().flatten()
     }
 
-    /// What the search for a program's libraries costs; none where the loader's rules are not known.
+    /// What the search for a program's libraries costs, and which of them are not used; none where the loader's rules are not known.
     pub(crate) fn search(&self, inside: &Path) -> Option<SearchCost> {
         let start = SimulatedStart::new(inside, &self.start).ok()?;
-        start.closure().ok().map(|closure| search_cost(&closure))
+        let closure = start.closure().ok()?;
+        let inspect = |index: usize| inspect_file(&closure.objects.get(index)?.path).ok();
+        Some(SearchCost { unused: self.uses.unused(&closure, inspect), ..search_cost(&closure) })
     }
 }
 

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use coldstart_inspect::{Inspection, Missing, Offers, SearchCost, Unused, Wants};
+use coldstart_inspect::{Inspection, Missing, SearchCost};
 use coldstart_loader::{Closure, FoundBy, Identity, LoadedObject, ObjectFacts};
 use coldstart_profile::printable;
 use rayon::prelude::*;
 
-use super::read::{ReadError, look_into};
+use super::read::ReadError;
+use super::symbol_uses::SymbolUses;
 use crate::error::{AppError, HintExt};
 
 /// A program's closure.
@@ -61,7 +62,8 @@ fn alone(program: &Path) -> LoadedObject {
 
 /// The cost of the search, and unused libraries.
 fn cost(closure: &Closure, objects: &[(PathBuf, Result<Inspection, ReadError>)]) -> SearchCost {
-    SearchCost { unused: unused(closure, objects, |index| name_in(closure, index)), ..search_cost(closure) }
+    let inspection = |index: usize| objects.get(index)?.1.as_ref().ok().cloned();
+    SearchCost { unused: SymbolUses::default().unused(closure, inspection), ..search_cost(closure) }
 }
 
 /// The cost of the search: failed probes and missing libraries. Whether libraries are used is not looked at.
@@ -85,59 +87,7 @@ pub fn search_cost(closure: &Closure) -> SearchCost {
 }
 
 /// The file name of an object.
-fn name_in(closure: &Closure, index: usize) -> String {
+pub(super) fn name_in(closure: &Closure, index: usize) -> String {
     let path = closure.objects.get(index).map(|object| object.path.as_path()).unwrap_or(Path::new(""));
     printable(Path::new(path.file_name().unwrap_or_default()))
-}
-
-/// Libraries that no object refers to by any symbol.
-fn unused(
-    closure: &Closure,
-    objects: &[(PathBuf, Result<Inspection, ReadError>)],
-    name: impl Fn(usize) -> String,
-) -> Vec<Unused> {
-    let wants = |path: &Path| look_into(path, |file| Wants::of(file).ok()).ok().flatten();
-    let wants: Vec<Option<Wants>> = closure.objects.iter().map(|object| wants(&object.path)).collect();
-    let mut unused = Vec::new();
-    for (library, object) in closure.objects.iter().enumerate() {
-        let requests = closure.requests.iter().filter(|request| request.object == Some(library));
-        let mut requesters: Vec<usize> =
-            requests.filter(|request| !request.preload).map(|request| request.requester).collect();
-        requesters.dedup();
-        // Preloaded objects and the loader are not counted as unused.
-        if requesters.is_empty() || object.preloaded || is_loader(closure, object) {
-            continue;
-        }
-        // First the objects that need it: one of them nearly always uses it. Others may use it without DT_NEEDED. Unknown
-        // counts as used.
-        let others = (0..closure.objects.len()).filter(|other| *other != library && !requesters.contains(other));
-        let is_used = look_into(&object.path, |file| {
-            let Some(offers) = Offers::of(file) else { return true };
-            let uses = |other: usize| match wants.get(other) {
-                Some(Some(wants)) => offers.any(wants),
-                _ => true,
-            };
-            requesters.iter().copied().chain(others).any(uses)
-        });
-        if is_used.unwrap_or(true) {
-            continue;
-        }
-        let inspection = objects.get(library).and_then(|(_, inspection)| inspection.as_ref().ok());
-        unused.push(Unused {
-            library: name(library),
-            needed_by: requesters.iter().map(|requester| name(*requester)).collect(),
-            private_pages: inspection.map_or(0, |inspection| inspection.parts.relocations.dirtied_pages.pages),
-            seeks: inspection.map_or(0, |inspection| inspection.parts.loader_reads.seeks),
-        });
-    }
-    unused
-}
-
-fn is_loader(closure: &Closure, object: &LoadedObject) -> bool {
-    object.found_by == FoundBy::Interpreter
-        || closure.objects.first().is_some_and(|program| {
-            let interpreter = program.facts.interpreter.as_deref().unwrap_or_default();
-            let name = interpreter.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-            !name.is_empty() && object.name_asked.ends_with(name)
-        })
 }

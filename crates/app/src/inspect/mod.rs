@@ -4,6 +4,7 @@ mod closure;
 mod look;
 mod read;
 mod survey;
+mod symbol_uses;
 mod targets;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use crate::observer::Observer;
 pub use closure::{LoadsOf, search_cost};
 pub use read::{ReadError, inspect_bytes, inspect_file};
 pub use survey::{Inspected, Loaded, PassedOver, ProgramClosure, Survey};
+pub use symbol_uses::SymbolUses;
 
 /// The name and version of the JSON schema.
 pub const SCHEMA: &str = "coldstart.inspect/1";
