@@ -44,6 +44,7 @@ mod segment;
 mod span;
 mod strings;
 mod symbol;
+mod symbol_lookup;
 mod sysv_hash;
 #[cfg(test)]
 mod test_file;
@@ -79,6 +80,7 @@ pub use segment::{Segment, SegmentKind};
 pub use span::{FileSpan, Position, PositionError, Span, VaddrSpan};
 pub use strings::{NameRoom, Strings};
 pub use symbol::{Symbol, SymbolBinding, SymbolKind, SymbolTable, SymbolVisibility};
+pub use symbol_lookup::SymbolLookup;
 pub use sysv_hash::{SysvHashTable, sysv_hash};
 pub use unwind::UnwindTable;
 pub use versions::{DefinedVersion, NeededFile, NeededVersion, SymbolVersion, VersionName, VersionTable};

@@ -1,7 +1,7 @@
 //! String tables: consecutive names, each terminated by a zero byte.
 //!
 //! Names may share bytes: linkers let `b` be the end of `ab`. In a hostile file, very many records can so have very long names,
-//! which [`NameRoom`] notices.
+//! which [`NameRoom`] notices. To recognise a name that is known, [`Strings::is`] reads no more of the table than that name has.
 
 use crate::error::{ElfError, Result};
 use crate::file::ElfFile;
@@ -26,6 +26,21 @@ impl<'data> Strings<'data> {
         let rest = self.names.get(usize::try_from(offset).ok()?..)?;
         let end = rest.iter().position(|byte| *byte == 0)?;
         rest.get(..end)
+    }
+
+    /// Whether the name at `offset` is `name`.
+    pub fn is(&self, offset: u64, name: &[u8]) -> bool {
+        self.after(offset, name).is_some_and(|rest| rest.first() == Some(&0))
+    }
+
+    /// Whether the name at `offset` begins with `start`.
+    pub fn begins(&self, offset: u64, start: &[u8]) -> bool {
+        self.after(offset, start).is_some()
+    }
+
+    /// What follows `start` at `offset`: at least the zero byte at the end of the name.
+    fn after(&self, offset: u64, start: &[u8]) -> Option<&'data [u8]> {
+        self.names.get(usize::try_from(offset).ok()?..)?.strip_prefix(start).filter(|rest| !rest.is_empty())
     }
 
     /// Size of the table in bytes.
@@ -54,6 +69,11 @@ impl NameRoom {
         Self { left: size.saturating_mul(Self::TIMES) }
     }
 
+    /// Whether nothing is left: even looking for the ends of more names would take too long.
+    pub fn is_exhausted(&self) -> bool {
+        self.left == 0
+    }
+
     /// Takes the room of a name.
     ///
     /// # Errors
@@ -71,6 +91,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_known_name_is_recognised_as_a_whole_and_by_its_start() {
+        let strings = Strings::new(b"\0printf\0no end");
+        assert_eq!(
+            ["printf", "print", "printf_", ""].map(|name| strings.is(1, name.as_bytes())),
+            [true, false, false, false]
+        );
+        assert_eq!(
+            ["printf", "print", "printf_", ""].map(|name| strings.begins(1, name.as_bytes())),
+            [true, true, false, true]
+        );
+        assert!(strings.is(3, b"intf") && strings.is(7, b"") && strings.is(0, b""));
+        // Neither names without an end nor places outside are names.
+        for outside in [8, 13, 14, 15, u64::MAX] {
+            assert!(!strings.is(outside, b"no end") && !strings.begins(outside, b"") && !strings.is(outside, b""));
+        }
+    }
+
+    #[test]
     fn names_that_overlap_take_more_room_than_there_is() {
         // Each of 100 names is the end of the one before, in a table of 101 bytes: 5050 bytes.
         let table = [vec![b'x'; 100], vec![0]].concat();
@@ -78,6 +116,7 @@ mod tests {
         let mut room = NameRoom::for_size(strings.size());
         let taken = (0..100).map_while(|at| strings.get(at)).take_while(|name| room.take(name).is_ok()).count();
         assert_eq!(taken, 4);
+        assert!(room.is_exhausted());
         assert_eq!(room.take(b""), Err(ElfError::OverlappingNames));
         // Names beside one another.
         let table = b"ab\0c\0".repeat(100);

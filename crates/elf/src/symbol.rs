@@ -207,6 +207,16 @@ impl<'data> SymbolTable<'data> {
         self.get(index).map(|symbol| self.name(&symbol)).unwrap_or_default()
     }
 
+    /// Whether the symbol has this name, without looking for the end of the one that it has.
+    pub fn is_named(&self, symbol: &Symbol, name: &[u8]) -> bool {
+        self.strings.is(symbol.name_offset.into(), name)
+    }
+
+    /// Whether the symbol's name begins with `start`, without looking for its end.
+    pub fn name_begins(&self, symbol: &Symbol, start: &[u8]) -> bool {
+        self.strings.begins(symbol.name_offset.into(), start)
+    }
+
     /// All symbols in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Symbol> + use<'data> {
         self.symbols.iter()

@@ -8,7 +8,8 @@ use object::endian::Endianness;
 use crate::address::FileOffset;
 use crate::encoding::{Encoding, raw};
 use crate::error::{ElfError, Result};
-use crate::strings::Strings;
+use crate::file::ElfFile;
+use crate::strings::{NameRoom, Strings};
 
 /// Bit of `DT_VERSYM` and `vna_other`: the version is chosen only by those who ask for it.
 pub(crate) const HIDDEN: u16 = elf::VERSYM_HIDDEN.0;
@@ -49,20 +50,23 @@ pub(crate) struct DefinedNameRecord {
 /// A version table: a linked list of records, each with the distance to the next one.
 ///
 /// Distances are positive, so a list cannot loop. But lists may share records, and a hostile file can have a long
-/// list at each step of another: `left` limits the records read in total.
+/// list at each step of another: `left` limits the records read in total, and `room` their names.
 pub(crate) struct Records<'data> {
     name: &'static str,
     bytes: &'data [u8],
     file_offset: FileOffset,
     encoding: Encoding,
     left: usize,
+    room: NameRoom,
 }
 
 impl<'data> Records<'data> {
-    /// The table in `bytes`, which begin at `file_offset` and may continue after it.
-    pub(crate) fn new(name: &'static str, bytes: &'data [u8], file_offset: FileOffset, encoding: Encoding) -> Self {
+    /// The table in `bytes` of `file`, which begin at `file_offset` and may continue after it.
+    pub(crate) fn new(name: &'static str, bytes: &'data [u8], file_offset: FileOffset, file: &ElfFile<'_>) -> Self {
+        let encoding = file.encoding();
         // No record has fewer than 8 bytes, and none is in two lists.
-        Self { name, bytes, file_offset, encoding, left: bytes.len() / 8 }
+        let left = bytes.len() / 8;
+        Self { name, bytes, file_offset, encoding, left, room: NameRoom::of(file) }
     }
 
     pub(crate) fn needed(&mut self, at: u64) -> Result<NeededRecord> {
@@ -104,8 +108,11 @@ impl<'data> Records<'data> {
     }
 
     /// The string that the record at `at` refers to.
-    pub(crate) fn string(&self, strings: &Strings<'data>, offset: u32, at: u64) -> Result<&'data [u8]> {
-        strings.get(offset.into()).ok_or_else(|| self.malformed(at, "the entry's name is outside the string table"))
+    pub(crate) fn string(&mut self, strings: &Strings<'data>, offset: u32, at: u64) -> Result<&'data [u8]> {
+        let name = strings.get(offset.into());
+        let name = name.ok_or_else(|| self.malformed(at, "the entry's name is outside the string table"))?;
+        self.room.take(name)?;
+        Ok(name)
     }
 
     fn read<T: object::pod::Pod>(&mut self, at: u64) -> Result<(&'data T, Endianness)> {

@@ -152,7 +152,7 @@ fn records<'data>(
     // The smallest table has one record, of 16 bytes or more.
     let rest = file.memory_from(address).ok_or(ElfError::Unmapped { table: name, address, needed: 16 })?;
     let offset: FileOffset = file.offset_of(address).unwrap_or_default();
-    Ok(Some(Records::new(name, rest, offset, file.encoding())))
+    Ok(Some(Records::new(name, rest, offset, file)))
 }
 
 /// The offset at `distance` from `at`. An offset past the end is detected when the record is read.

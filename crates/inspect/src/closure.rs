@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use coldstart_elf::{ElfFile, GnuHashTable, NameRoom, SymbolTable, SysvHashTable};
+use coldstart_elf::{ElfFile, NameRoom, Symbol, SymbolLookup};
 use serde::Serialize;
 
 use crate::findings::{Certainty, Finding, FindingKind, Fix, Saving, rank};
@@ -38,40 +38,18 @@ impl Wants {
 
 /// The symbols that a library defines, by its hash table; enough to decide whether the library is used.
 #[derive(Debug)]
-pub struct Offers<'data> {
-    symbols: SymbolTable<'data>,
-    hash: Hash<'data>,
-}
-
-#[derive(Debug)]
-enum Hash<'data> {
-    Gnu(GnuHashTable<'data>),
-    Sysv(SysvHashTable<'data>),
-}
+pub struct Offers<'data>(SymbolLookup<'data>);
 
 impl<'data> Offers<'data> {
     /// The symbols of a library; `None` without a readable hash table.
     pub fn of(file: &ElfFile<'data>) -> Option<Self> {
         let dynamic = file.dynamic().ok()??;
-        let symbols = file.dynamic_symbols(&dynamic).ok()?;
-        let gnu = GnuHashTable::parse(file, &dynamic).ok().flatten().map(Hash::Gnu);
-        let hash = gnu.or_else(|| SysvHashTable::parse(file, &dynamic).ok().flatten().map(Hash::Sysv))?;
-        Some(Self { symbols, hash })
+        SymbolLookup::parse(file, &dynamic).ok()?.map(Self)
     }
 
     /// Whether the library defines any wanted symbol.
     pub fn any(&self, wants: &Wants) -> bool {
-        wants.names.iter().any(|name| self.defines(name))
-    }
-
-    fn defines(&self, name: &[u8]) -> bool {
-        let is_it = |index: u32| {
-            self.symbols.get(index).is_some_and(|symbol| symbol.is_defined() && self.symbols.name(&symbol) == name)
-        };
-        match &self.hash {
-            Hash::Gnu(table) => table.lookup(name, is_it).is_some(),
-            Hash::Sysv(table) => table.lookup(name, is_it).is_some(),
-        }
+        wants.names.iter().any(|name| self.0.find(name, Symbol::is_defined).is_some())
     }
 }
 

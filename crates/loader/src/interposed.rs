@@ -6,47 +6,28 @@
 
 use std::collections::BTreeSet;
 
-use coldstart_elf::{
-    DynamicTable, ElfError, ElfFile, GnuHashTable, Symbol, SymbolBinding, SymbolTable, SysvHashTable, Tag,
-};
+use coldstart_elf::{DynamicTable, ElfError, ElfFile, Symbol, SymbolBinding, SymbolLookup, Tag};
 
 /// An object's symbols, as other objects look them up.
 #[derive(Debug)]
-pub struct Definitions<'data> {
-    symbols: SymbolTable<'data>,
-    gnu_hash: Option<GnuHashTable<'data>>,
-    sysv_hash: Option<SysvHashTable<'data>>,
-}
+pub struct Definitions<'data>(SymbolLookup<'data>);
 
 impl<'data> Definitions<'data> {
-    /// Of this object; `None` without a dynamic table.
+    /// Of this object; `None` without a hash table: no look-up finds anything in it.
     ///
     /// # Errors
     /// If a table cannot be read.
     pub fn of(file: &ElfFile<'data>) -> Result<Option<Self>, ElfError> {
         let Some(dynamic) = file.dynamic()? else { return Ok(None) };
-        Ok(Some(Self {
-            symbols: file.dynamic_symbols(&dynamic)?,
-            gnu_hash: GnuHashTable::parse(file, &dynamic)?,
-            sysv_hash: SysvHashTable::parse(file, &dynamic)?,
-        }))
+        Ok(SymbolLookup::parse(file, &dynamic)?.map(Self))
     }
 
     /// Whether a look-up of this name may end here. An undefined symbol with a value is one, too: a program's PLT entry, which
     /// stands for the function's address (psABI, "Function Addresses").
     pub fn define(&self, name: &[u8]) -> bool {
-        let ends = |number: u32| {
-            self.symbols.get(number).is_some_and(|symbol| {
-                symbol.binding != SymbolBinding::Local
-                    && (symbol.is_defined() || symbol.value.0 != 0)
-                    && self.symbols.name(&symbol) == name
-            })
-        };
-        match (&self.gnu_hash, &self.sysv_hash) {
-            (Some(table), _) => table.lookup(name, ends).is_some(),
-            (None, Some(table)) => table.lookup(name, ends).is_some(),
-            (None, None) => false,
-        }
+        let ends =
+            |symbol: &Symbol| symbol.binding != SymbolBinding::Local && (symbol.is_defined() || symbol.value.0 != 0);
+        self.0.find(name, ends).is_some()
     }
 }
 
@@ -80,14 +61,18 @@ fn is_replaceable(name: &[u8]) -> bool {
 pub fn not_interposed(file: &ElfFile<'_>, before: &[&Definitions<'_>]) -> Result<BTreeSet<u32>, ElfError> {
     let Some(dynamic) = file.dynamic()? else { return Ok(BTreeSet::new()) };
     let symbols = file.dynamic_symbols(&dynamic)?;
-    let is_first = |symbol: &Symbol| {
-        let name = symbols.name(symbol);
-        symbol.is_defined()
-            && matches!(symbol.binding, SymbolBinding::Global | SymbolBinding::Weak)
-            && !is_replaceable(name)
-            && !before.iter().any(|object| object.define(name))
-    };
-    Ok((0..).zip(symbols.iter()).filter(|(_, symbol)| is_first(symbol)).map(|(number, _)| number).collect())
+    let mut room = symbols.name_room();
+    let mut found = BTreeSet::new();
+    for (number, symbol) in (0..).zip(symbols.iter()) {
+        if symbol.is_defined() && matches!(symbol.binding, SymbolBinding::Global | SymbolBinding::Weak) {
+            let name = symbols.name(&symbol);
+            room.take(name)?;
+            if !is_replaceable(name) && !before.iter().any(|object| object.define(name)) {
+                found.insert(number);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Whether an object's look-ups are answered by other objects in its place (`DT_FILTER`, `DT_AUXILIARY`), which come

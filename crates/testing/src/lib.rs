@@ -25,7 +25,7 @@ pub use example::example;
 pub use fetched::{PythonPackages, fetched};
 pub use fixture::{Ingredients, build_directory, built, scratch};
 pub use just_written::{copy_program, copy_this_program, output_of, script};
-pub use library::library_that_needs;
+pub use library::{SHARED_NAME_BYTES, SHARING_SYMBOLS, library_of_one_name, library_that_needs};
 pub use mount::Mount;
 pub use port::distinct_port;
 pub use random::Random;

@@ -138,10 +138,9 @@ fn details(path: &Path) -> io::Result<Details> {
         details.filters = dynamic.get(Tag::FILTER).is_some() || dynamic.get(Tag::AUXILIARY).is_some();
         let symbols = elf.dynamic_symbols(dynamic).map_err(invalid)?;
         for symbol in symbols.iter().filter(|symbol| !symbol.is_defined()) {
-            match symbols.name(&symbol) {
-                b"dlopen" | b"dlmopen" => details.imports_dlopen = true,
-                name => details.asks_own_path |= TELL_OWN_PATH.contains(&name),
-            }
+            let is_one_of = |names: &[&[u8]]| names.iter().any(|name| symbols.is_named(&symbol, name));
+            details.imports_dlopen |= is_one_of(&[b"dlopen", b"dlmopen"]);
+            details.asks_own_path |= is_one_of(&TELL_OWN_PATH);
         }
     }
     Ok(details)

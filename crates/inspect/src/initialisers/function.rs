@@ -1,6 +1,6 @@
 //! A function referred to by a pointer: its code, name, size and file offset.
 
-use coldstart_elf::{ByteOrder, Class, UnwindTable, Vaddr};
+use coldstart_elf::{ByteOrder, Class, NameRoom, UnwindTable, Vaddr};
 
 use super::tables::Entry;
 use super::{Initialiser, SizeSource};
@@ -18,6 +18,8 @@ pub(super) struct Describe<'object, 'data> {
     words: Words<'object, 'data>,
     /// For functions without a symbol; a malformed table counts as none.
     unwind: Option<UnwindTable<'data>>,
+    /// For the names that are shown: in a hostile file, very many entries can be one function with a very long name.
+    name_room: NameRoom,
 }
 
 /// What is known of a function before the lookup by address.
@@ -31,7 +33,7 @@ struct Code<'data> {
 impl<'object, 'data> Describe<'object, 'data> {
     pub(super) fn new(object: &'object Object<'data>) -> Self {
         let unwind = UnwindTable::parse(&object.file).ok().flatten();
-        Self { object, words: Words::new(&object.file), unwind }
+        Self { object, words: Words::new(&object.file), unwind, name_room: NameRoom::of(&object.file) }
     }
 
     pub(super) fn entry(&mut self, entry: &Entry) -> Initialiser {
@@ -42,6 +44,8 @@ impl<'object, 'data> Describe<'object, 'data> {
             (None, Some(wanted)) => (Some(wanted), Some(NameSource::DynamicSymbols)),
             (None, None) => (None, None),
         };
+        let name = name.filter(|name| self.name_room.take(name).is_ok());
+        let source = source.filter(|_| name.is_some());
         let size = code.address.and_then(|address| self.size(address, named));
         let file_offset = code.address.and_then(|address| self.object.file.offset_of(address)).map(|offset| offset.0);
         Initialiser {
@@ -65,7 +69,8 @@ impl<'object, 'data> Describe<'object, 'data> {
             }
             Target::Symbol(index) => {
                 let symbol = self.object.dynamic_symbols.get(index);
-                let wanted = symbol.as_ref().map(|symbol| self.object.dynamic_symbols.name(symbol));
+                let to_name = symbol.as_ref().filter(|_| !self.name_room.is_exhausted());
+                let wanted = to_name.map(|symbol| self.object.dynamic_symbols.name(symbol));
                 let defined = symbol.filter(|symbol| symbol.has_address());
                 Code {
                     address: defined.map(|symbol| self.code_address(symbol.value)),

@@ -149,5 +149,5 @@ fn section<'file>(file: &'file ElfFile<'_>, kind: SectionKind) -> Option<&'file 
 }
 
 fn symbol(symbols: &SymbolTable<'_>, name: &[u8]) -> Option<Symbol> {
-    symbols.iter().find(|symbol| symbol.is_defined() && symbols.name(symbol) == name)
+    symbols.iter().find(|symbol| symbol.is_defined() && symbols.is_named(symbol, name))
 }

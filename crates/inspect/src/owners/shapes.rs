@@ -55,12 +55,24 @@ enum TypeinfoKind {
     ManyBases,
 }
 
+/// The ABI library's vtables of typeinfo that is longer than two words.
+const TYPEINFO_VTABLES: [(&[u8], TypeinfoKind); 4] = [
+    (b"_ZTVN10__cxxabiv120__si_class_type_infoE", TypeinfoKind::Words(3)),
+    (b"_ZTVN10__cxxabiv121__vmi_class_type_infoE", TypeinfoKind::ManyBases),
+    (b"_ZTVN10__cxxabiv119__pointer_type_infoE", TypeinfoKind::Words(4)),
+    (b"_ZTVN10__cxxabiv129__pointer_to_member_type_infoE", TypeinfoKind::Words(5)),
+];
+
+/// What vtables have in the place of functions that cannot be called.
+const NEVER_CALLED: [&[u8]; 2] = [b"__cxa_pure_virtual", b"__cxa_deleted_virtual"];
+
 impl<'object, 'data> Shapes<'object, 'data> {
     pub(super) fn new(object: &'object Object<'data>, regions: &'object Regions) -> Self {
         let symbols = object.dynamic_symbols;
         let kinds = symbols.iter().zip(0..).filter_map(|(symbol, index)| {
-            let name = symbols.name(&symbol).strip_prefix(b"_ZTVN10__cxxabiv1")?;
-            Some((index, typeinfo_kind(name)))
+            let known = TYPEINFO_VTABLES.iter().find(|(name, _)| symbols.is_named(&symbol, name));
+            let other = || symbols.name_begins(&symbol, b"_ZTVN10__cxxabiv1").then_some(TypeinfoKind::Words(2));
+            Some((index, known.map(|(_, kind)| *kind).or_else(other)?))
         });
         let mut shapes = Self {
             object,
@@ -147,9 +159,7 @@ impl<'object, 'data> Shapes<'object, 'data> {
                 symbols.get(symbol).is_some_and(|symbol| match symbol.kind {
                     SymbolKind::Function | SymbolKind::IndirectFunction => true,
                     // Undefined symbols often have no type; these two are always objects.
-                    SymbolKind::None => {
-                        matches!(symbols.name(&symbol), b"__cxa_pure_virtual" | b"__cxa_deleted_virtual")
-                    }
+                    SymbolKind::None => NEVER_CALLED.iter().any(|name| symbols.is_named(&symbol, name)),
                     _ => false,
                 })
             }
@@ -234,7 +244,10 @@ impl<'object, 'data> Shapes<'object, 'data> {
     /// Whether a pointer refers to typeinfo, here or, by its name, elsewhere.
     fn is_typeinfo(&self, target: Target) -> bool {
         match target {
-            Target::Symbol(symbol) => self.object.dynamic_symbols.name_at(symbol).starts_with(b"_ZTI"),
+            Target::Symbol(symbol) => {
+                let symbols = self.object.dynamic_symbols;
+                symbols.get(symbol).is_some_and(|symbol| symbols.name_begins(&symbol, b"_ZTI"))
+            }
             Target::Address(address) => {
                 let name = address.0.checked_add(self.word).and_then(|name| self.object.slots.target_at(Vaddr(name)));
                 name.is_some_and(|name| self.points_to_type_name(name))
@@ -248,24 +261,7 @@ impl<'object, 'data> Shapes<'object, 'data> {
 fn has_cpp_names(object: &Object<'_>) -> bool {
     const OTHERS: [&[u8]; 2] = [b"__cxa_pure_virtual", b"__gxx_personality_v0"];
     let symbols = object.dynamic_symbols;
-    symbols.iter().any(|symbol| {
-        let name = symbols.name(&symbol);
-        name.starts_with(b"_Z") || OTHERS.contains(&name)
-    })
-}
-
-/// The length of a typeinfo, by the name of the class that describes it, without its namespace.
-fn typeinfo_kind(class: &[u8]) -> TypeinfoKind {
-    let is = |name: &[u8]| class.windows(name.len()).any(|window| window == name);
-    if is(b"vmi_class_type_info") {
-        TypeinfoKind::ManyBases
-    } else if is(b"si_class_type_info") {
-        TypeinfoKind::Words(3)
-    } else if is(b"pointer_to_member") {
-        TypeinfoKind::Words(5)
-    } else if is(b"pointer_type_info") {
-        TypeinfoKind::Words(4)
-    } else {
-        TypeinfoKind::Words(2)
-    }
+    symbols
+        .iter()
+        .any(|symbol| symbols.name_begins(&symbol, b"_Z") || OTHERS.iter().any(|name| symbols.is_named(&symbol, name)))
 }

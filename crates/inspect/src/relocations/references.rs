@@ -95,7 +95,7 @@ const PURE_VIRTUAL: &[u8] = b"__cxa_pure_virtual";
 /// All references, and those by name.
 fn pure_virtual(object: &Object<'_>) -> (u64, u64) {
     let symbols = object.dynamic_symbols;
-    let named = |symbol: &Symbol| symbols.name(symbol) == PURE_VIRTUAL;
+    let named = |symbol: &Symbol| symbols.is_named(symbol, PURE_VIRTUAL);
     let indexes: HashSet<u32> =
         symbols.iter().zip(0..).filter(|(symbol, _)| named(symbol)).map(|(_, index)| index).collect();
     let address = object.names.function_named(PURE_VIRTUAL).map(|function| function.start);

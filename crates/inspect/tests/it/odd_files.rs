@@ -5,8 +5,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use coldstart_elf::{ElfFile, SegmentKind, Tag, VersionTable, build_id};
-use coldstart_inspect::{Inspection, Object, ObjectKind, Refusal, inspect};
+use coldstart_elf::{ElfError, ElfFile, SegmentKind, Tag, VersionTable, build_id};
+use coldstart_inspect::{Inspection, Object, ObjectKind, Offers, Refusal, Wants, inspect};
+use coldstart_testing::{SHARING_SYMBOLS, library_of_one_name};
 
 use crate::built::{build, folder, readelf, run, shared_object};
 use crate::by_hand::Form;
@@ -361,4 +362,16 @@ fn names_that_share_their_bytes_do_not_take_more_memory_than_the_file() {
     let layout = many.parts.layout;
     assert!(layout.problems.iter().any(|problem| problem.contains("overlap")), "{:?}", layout.problems);
     assert!(layout.names.needed.len() < 10);
+}
+
+#[test]
+fn symbols_that_share_a_long_name_take_no_more_time_than_the_file() {
+    let bytes = library_of_one_name();
+    let file = ElfFile::parse(&bytes).unwrap();
+    let offers = Offers::of(&file).unwrap();
+    // They are too many to be copied, for finding out what is unused.
+    assert_eq!(Wants::of(&file).unwrap_err(), ElfError::OverlappingNames);
+    assert!(!offers.any(&Wants::of(&ElfFile::parse(&library(folder().path())).unwrap()).unwrap()));
+    let found = look(&bytes).unwrap();
+    assert!(found.parts.relocations.with_symbol as usize >= 2 * SHARING_SYMBOLS);
 }

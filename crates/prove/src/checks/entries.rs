@@ -12,7 +12,7 @@ use super::search_entries;
 use crate::image::Image;
 use crate::image::dynamic::{Entry, tag, tag_name};
 use crate::tables::Tables;
-use crate::tables::symbols::{string, symbol_size};
+use crate::tables::symbols::{NameRoom, symbol_size};
 use crate::verdict::{NotProven, Proof, broken, differs, hex};
 
 const WHAT: &str = "dynamic table";
@@ -153,8 +153,12 @@ pub(crate) fn check(
 fn check_names((image, tables): (&Image<'_>, &Tables<'_>)) -> Result<(), NotProven> {
     const NAMES: &[u64] = &[tag::NEEDED, tag::SONAME, tag::RPATH, tag::RUNPATH, tag::AUXILIARY, tag::FILTER];
     let mut entries = image.dynamic.entries.iter().filter(|entry| NAMES.contains(&entry.tag));
-    match entries.find(|entry| string(tables.strings, entry.value).is_none()) {
-        Some(entry) => Err(broken(image.which, WHAT, tag_name(entry.tag), "its name is outside the string table")),
+    let mut room = NameRoom::of(image);
+    match entries.find(|entry| room.string(tables.strings, entry.value).is_none()) {
+        Some(entry) => {
+            let problem = "its name is outside the string table, or too many names share their bytes";
+            Err(broken(image.which, WHAT, tag_name(entry.tag), problem))
+        }
         None => Ok(()),
     }
 }

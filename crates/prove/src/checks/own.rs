@@ -4,6 +4,8 @@
 //! (`RESOLVE_MAP` of `elf/dl-reloc.c`), and searches an object with `DT_SYMBOLIC` first for its own references
 //! (`_dl_map_object_from_fd` of `elf/dl-load.c`). All others need the edit's word that nothing comes before.
 
+use std::collections::BTreeMap;
+
 use object::elf::{
     self, Machine, RelocationType, STB_GLOBAL, STB_LOCAL, STB_WEAK, STT_FUNC, STT_NOTYPE, STT_OBJECT, STV_HIDDEN,
     STV_INTERNAL, STV_PROTECTED,
@@ -14,7 +16,7 @@ use crate::image::Image;
 use crate::image::dynamic::tag;
 use crate::tables::Tables;
 use crate::tables::relocations::Record;
-use crate::tables::symbols::{string, symbol};
+use crate::tables::symbols::{is_string, string, symbol};
 
 /// `DF_SYMBOLIC`.
 const SYMBOLIC: u64 = 2;
@@ -65,31 +67,48 @@ fn sum_of(machine: Machine, wide: bool, kind: RelocationType) -> Option<Sum> {
     sums.iter().find(|(of, _)| *of == kind).map(|(_, sum)| *sum)
 }
 
-/// What a reference of the original comes to, if the edit may bind it.
-pub(crate) fn bound((image, tables): (&Image<'_>, &Tables<'_>), record: &Record, edit: &BindEdit) -> Option<Bound> {
-    let number = u64::from(record.symbol);
-    let sum = sum_of(image.header.machine, image.encoding.wide, record.kind)?;
-    let symbol = symbol(image, tables.symbols, number).filter(|_| number != 0)?;
-    let is_address = symbol.has_address()
-        && symbol.value != 0
-        && !symbol.is_reserved()
-        && [STT_NOTYPE, STT_OBJECT, STT_FUNC].contains(&symbol.kind());
-    let is_common = [STB_GLOBAL, STB_WEAK].contains(&symbol.binding());
-    let is_glibc = needs(image, tables, b"libc.so.6");
-    // A call never leaves the object (`_dl_lookup_symbol_x` of elf/dl-lookup.c), but an address may.
-    let is_protected = symbol.visibility == STV_PROTECTED && sum == Sum::Call;
-    let is_hidden = [STV_HIDDEN, STV_INTERNAL].contains(&symbol.visibility) || is_protected;
-    let own_first = is_glibc && is_symbolic(image) || edit.not_interposed.contains(&record.symbol);
-    let may = is_address
-        && (symbol.binding() == STB_LOCAL
-            || is_common && (is_glibc && is_hidden || own_first && is_first(image, tables, number, symbol.name)));
-    let addend = match (sum, record.addend) {
-        (Sum::Plain | Sum::Call, None | Some(0)) => 0,
-        (Sum::Plain | Sum::Call, Some(_)) => return None,
-        (Sum::WithAddend, Some(addend)) => addend,
-        (Sum::WithAddend, None) => held(image, record.offset)?,
-    };
-    may.then(|| Bound { address: record.offset, value: image.mask(symbol.value.wrapping_add(addend)) })
+/// The references of the original that the edit may bind.
+pub(crate) struct Own<'o> {
+    image: &'o Image<'o>,
+    tables: &'o Tables<'o>,
+    edit: &'o BindEdit,
+    is_glibc: bool,
+    /// Symbols by whether the object's own hash table finds them by their name.
+    are_first: BTreeMap<u32, bool>,
+}
+
+impl<'o> Own<'o> {
+    pub(crate) fn new((image, tables): (&'o Image<'o>, &'o Tables<'o>), edit: &'o BindEdit) -> Self {
+        Self { image, tables, edit, is_glibc: needs(image, tables, b"libc.so.6"), are_first: BTreeMap::new() }
+    }
+
+    /// What a reference comes to, if the edit may bind it.
+    pub(crate) fn bound(&mut self, record: &Record) -> Option<Bound> {
+        let (image, tables, is_glibc) = (self.image, self.tables, self.is_glibc);
+        let number = u64::from(record.symbol);
+        let sum = sum_of(image.header.machine, image.encoding.wide, record.kind)?;
+        let symbol = symbol(image, tables.symbols, number).filter(|_| number != 0)?;
+        let is_address = symbol.has_address()
+            && symbol.value != 0
+            && !symbol.is_reserved()
+            && [STT_NOTYPE, STT_OBJECT, STT_FUNC].contains(&symbol.kind());
+        let is_common = [STB_GLOBAL, STB_WEAK].contains(&symbol.binding());
+        // A call never leaves the object (`_dl_lookup_symbol_x` of elf/dl-lookup.c), but an address may.
+        let is_protected = symbol.visibility == STV_PROTECTED && sum == Sum::Call;
+        let is_hidden = [STV_HIDDEN, STV_INTERNAL].contains(&symbol.visibility) || is_protected;
+        let own_first = is_glibc && is_symbolic(image) || self.edit.not_interposed.contains(&record.symbol);
+        let mut is_first =
+            || *self.are_first.entry(record.symbol).or_insert_with(|| is_first(image, tables, number, symbol.name));
+        let may = is_address
+            && (symbol.binding() == STB_LOCAL || is_common && (is_glibc && is_hidden || own_first && is_first()));
+        let addend = match (sum, record.addend) {
+            (Sum::Plain | Sum::Call, None | Some(0)) => 0,
+            (Sum::Plain | Sum::Call, Some(_)) => return None,
+            (Sum::WithAddend, Some(addend)) => addend,
+            (Sum::WithAddend, None) => held(image, record.offset)?,
+        };
+        may.then(|| Bound { address: record.offset, value: image.mask(symbol.value.wrapping_add(addend)) })
+    }
 }
 
 /// The word at an address, as it is in the file.
@@ -110,7 +129,7 @@ fn is_symbolic(image: &Image<'_>) -> bool {
 
 fn needs(image: &Image<'_>, tables: &Tables<'_>, library: &[u8]) -> bool {
     let mut needed = image.dynamic.entries.iter().filter(|entry| entry.tag == tag::NEEDED);
-    needed.any(|entry| string(tables.strings, entry.value) == Some(library))
+    needed.any(|entry| is_string(tables.strings, entry.value, library))
 }
 
 /// Whether the object's own hash table leads from the symbol's name to the symbol.

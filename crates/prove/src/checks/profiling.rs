@@ -8,7 +8,7 @@ use object::elf::{EM_X86_64, R_X86_64_GLOB_DAT, STB_WEAK};
 use crate::image::Image;
 use crate::tables::Tables;
 use crate::tables::relocations::records;
-use crate::tables::symbols::{string, symbol};
+use crate::tables::symbols::{is_string, symbol};
 
 /// Whether the function at an address is this `_init`. Known for x86-64 only.
 pub(crate) fn only_starts_profiling((image, tables): (&Image<'_>, &Tables<'_>), address: u64) -> bool {
@@ -50,7 +50,7 @@ fn is_weak_gmon_start(image: &Image<'_>, tables: &Tables<'_>, slot: u64) -> bool
             && symbol.is_some_and(|symbol| {
                 !symbol.is_defined()
                     && symbol.binding() == STB_WEAK
-                    && string(tables.strings, symbol.name) == Some(b"__gmon_start__")
+                    && is_string(tables.strings, symbol.name, b"__gmon_start__")
             })
     })
 }

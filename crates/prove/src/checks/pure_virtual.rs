@@ -16,7 +16,7 @@ use crate::image::headers::Section;
 use crate::loaded::slots::Slots;
 use crate::tables::Tables;
 use crate::tables::relocations::{Record, records};
-use crate::tables::symbols::{string, symbol, symbol_size};
+use crate::tables::symbols::{is_string, symbol, symbol_size};
 use crate::verdict::{NotProven, broken, differs, hex};
 
 const WHAT: &str = "jump to a pure virtual function";
@@ -93,7 +93,7 @@ impl Jump {
 fn is_reference((image, tables): (&Image<'_>, &Tables<'_>), record: &Record) -> bool {
     let number = u64::from(record.symbol);
     let found = symbol(image, tables.symbols, number).filter(|symbol| number != 0 && !symbol.is_defined());
-    let is_named = found.is_some_and(|symbol| string(tables.strings, symbol.name) == Some(NAME));
+    let is_named = found.is_some_and(|symbol| is_string(tables.strings, symbol.name, NAME));
     record.kind == elf::R_X86_64_64 && record.addend == Some(0) && is_named
 }
 

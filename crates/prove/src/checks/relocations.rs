@@ -2,7 +2,7 @@
 //! leading relative ones.
 
 use super::expected::Expected;
-use super::own::{self, Bound};
+use super::own::{self, Bound, Own};
 use crate::image::Image;
 use crate::image::dynamic::{tag, tag_name};
 use crate::tables::Tables;
@@ -22,12 +22,13 @@ pub(crate) fn check(
 ) -> Result<Vec<Bound>, NotProven> {
     let mut all_bound = Vec::new();
     let mut pure_virtual: u64 = 0;
+    let mut own = expected.bind.map(|edit| Own::new(original, edit));
     for form in [Form::Rel, Form::Rela] {
         let may_bind = |record: &Record| {
-            let own = || expected.bind.and_then(|edit| own::bound(original, record, edit));
             let jump = expected.jump.as_ref().and_then(|jump| jump.value_of(original, record));
             pure_virtual = pure_virtual.saturating_add(jump.is_some().into());
-            let bound = jump.map(|value| Bound { address: record.offset, value }).or_else(own);
+            let bound = jump.map(|value| Bound { address: record.offset, value });
+            let bound = bound.or_else(|| own.as_mut()?.bound(record));
             bound.map(|bound| all_bound.push(bound)).is_some()
         };
         compare(form, others(original, form), others(output, form), may_bind, proof)?;
@@ -35,14 +36,14 @@ pub(crate) fn check(
     match (original.1.plt_relocations, output.1.plt_relocations) {
         (Some(from), Some(to)) if from.form == to.form => {
             // A record's place in the table is its number for lazy binding.
-            let number_free = expected.bind.is_some() && own::binds_now(original.0);
+            let mut own = own.filter(|_| own::binds_now(original.0));
+            let number_free = own.is_some();
             let of = |image: &Image<'_>, table| {
                 let relative = relative_kind(image.header.machine, image.encoding.wide);
                 records(image, table).filter(move |record| !number_free || !is_relative(relative, record))
             };
             let may_bind = |record: &Record| {
-                let edit = expected.bind.filter(|_| number_free);
-                let bound = edit.and_then(|edit| own::bound(original, record, edit));
+                let bound = own.as_mut().and_then(|own| own.bound(record));
                 bound.map(|bound| all_bound.push(bound)).is_some()
             };
             compare(from.form, of(original.0, from), of(output.0, to), may_bind, proof)?;

@@ -2,7 +2,7 @@
 //! whatever section its linker put it into.
 
 use crate::image::Image;
-use crate::tables::symbols::{string, symbol, symbol_size};
+use crate::tables::symbols::{is_string, symbol, symbol_size};
 use crate::verdict::{NotProven, broken, differs, hex};
 
 const WHAT: &str = "section contents";
@@ -25,7 +25,7 @@ impl Table<'_> {
     fn dynamic(&self, image: &Image<'_>, bytes: &[u8]) -> Option<u64> {
         let [from, to] = self.moved?;
         let symbol = symbol(image, bytes, 0)?;
-        let is_it = symbol.is_defined() && symbol.value == from && string(self.names, symbol.name) == Some(b"_DYNAMIC");
+        let is_it = symbol.is_defined() && symbol.value == from && is_string(self.names, symbol.name, b"_DYNAMIC");
         is_it.then_some(to)
     }
 }

@@ -17,7 +17,7 @@ use crate::loaded::slots::Slots;
 use crate::ranges::joined;
 use crate::stub::{NUMBERS, stub_code};
 use crate::tables::relocations::records;
-use crate::tables::symbols::{string, symbol};
+use crate::tables::symbols::{is_string, symbol};
 use crate::tables::{Table, Tables};
 use crate::verdict::{NotProven, broken, differs, hex};
 
@@ -126,7 +126,7 @@ fn too_late((image, tables): (&Image<'_>, &Tables<'_>)) -> Option<&'static str> 
     }
     let defines = |number: u64| {
         symbol(image, tables.symbols, number).is_some_and(|symbol| {
-            symbol.is_defined() && string(tables.strings, symbol.name).is_some_and(|name| ALLOCATION.contains(&name))
+            symbol.is_defined() && ALLOCATION.iter().any(|name| is_string(tables.strings, symbol.name, name))
         })
     };
     (1..tables.symbol_count).any(defines).then_some("it allocates memory for the loader")

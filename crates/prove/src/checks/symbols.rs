@@ -3,7 +3,7 @@
 use crate::image::Image;
 use crate::image::dynamic::tag;
 use crate::tables::Tables;
-use crate::tables::symbols::{string, symbol};
+use crate::tables::symbols::{NameRoom, symbol};
 use crate::verdict::{NotProven, Proof, broken, differs, same, same_bytes};
 
 /// Symbol tables must have the same bytes; string tables keep the old bytes, perhaps with more after them.
@@ -44,17 +44,18 @@ pub(crate) fn check_lookups(
         let start = usize::try_from(number).ok()?.checked_mul(2)?;
         image.number(tables.symbol_versions?.get(start..)?, 2)
     };
+    let mut room = NameRoom::of(original.0);
     for number in 1..original.1.symbol_count {
         let Some(entry) = symbol(original.0, original.1.symbols, number) else { break };
         if !entry.is_defined() || entry.is_local() {
             continue;
         }
-        let Some(name) = string(original.1.strings, entry.name) else {
+        let Some(name) = room.string(original.1.strings, entry.name) else {
             return Err(broken(
                 original.0.which,
                 WHAT,
                 format!("dynamic symbol {number}"),
-                "its name is outside the string table",
+                "its name is outside the string table, or too many names share their bytes",
             ));
         };
         let (from, to) = (find(original, name), find(output, name));

@@ -9,7 +9,7 @@ use object::elf::{VER_NDX_GLOBAL, VERSYM_VERSION};
 use crate::image::Image;
 use crate::image::dynamic::tag;
 use crate::tables::Tables;
-use crate::tables::symbols::string;
+use crate::tables::symbols::{NameRoom, string};
 use crate::tables::version_lists::{full, half, walk};
 use crate::verdict::{NotProven, Proof, broken, differs, same_bytes};
 
@@ -21,24 +21,25 @@ const VERSION: u64 = VERSYM_VERSION as u64;
 
 /// A needed version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Version {
+struct Version<'n> {
     hash: u64,
     flags: u64,
     index: u64,
-    name: Vec<u8>,
+    name: &'n [u8],
 }
 
 /// The versions needed from one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Needed {
+struct Needed<'n> {
     structure: u64,
-    object: Vec<u8>,
-    versions: Vec<Version>,
+    object: &'n [u8],
+    versions: Vec<Version<'n>>,
 }
 
-fn needed(image: &Image<'_>, tables: &Tables<'_>) -> Result<Vec<Needed>, NotProven> {
+fn needed<'n>(image: &Image<'_>, tables: &Tables<'n>) -> Result<Vec<Needed<'n>>, NotProven> {
     let Some(range) = tables.get(tag::VERNEED) else { return Ok(Vec::new()) };
-    let mut list: Vec<Needed> = Vec::new();
+    let mut list: Vec<Needed<'n>> = Vec::new();
+    let mut room = NameRoom::of(image);
     let bytes = image.at(range.clone()).unwrap_or(&[]);
     let read = walk(bytes, 0, |record, at| {
         let mut versions = Vec::new();
@@ -48,13 +49,13 @@ fn needed(image: &Image<'_>, tables: &Tables<'_>) -> Result<Vec<Needed>, NotProv
                 hash: full(image, version, 0)?,
                 flags: half(image, version, 4)?,
                 index: half(image, version, 6)?,
-                name: string(tables.strings, full(image, version, 8)?)?.to_vec(),
+                name: room.string(tables.strings, full(image, version, 8)?)?,
             });
             Some((full(image, version, 12)?, at))
         })?;
         // Loaders follow the offsets, other tools the counts.
         (versions.len() as u64 == half(image, record, 2)?).then_some(())?;
-        let object = string(tables.strings, full(image, record, 4)?)?.to_vec();
+        let object = room.string(tables.strings, full(image, record, 4)?)?;
         list.push(Needed { structure: half(image, record, 0)?, object, versions });
         Some((full(image, record, 12)?, at))
     });
@@ -67,7 +68,7 @@ fn needed(image: &Image<'_>, tables: &Tables<'_>) -> Result<Vec<Needed>, NotProv
 }
 
 /// Removes the RELR version from those needed from libc.so.6.
-fn without_relr(list: &[Needed]) -> (Vec<Needed>, Option<Version>) {
+fn without_relr<'n>(list: &[Needed<'n>]) -> (Vec<Needed<'n>>, Option<Version<'n>>) {
     let mut list = list.to_vec();
     let mut found = None;
     if let Some(libc) = list.iter_mut().find(|needed| needed.object == b"libc.so.6")
@@ -94,7 +95,7 @@ pub(crate) fn check(
     let (to_others, to_relr) = without_relr(&to);
     if from_others != to_others {
         let differing = from_others.iter().zip(&to_others).position(|(from, to)| from != to);
-        let shown = |list: &[Needed]| {
+        let shown = |list: &[Needed<'_>]| {
             differing.and_then(|at| list.get(at)).map_or_else(|| format!("{} objects", list.len()), shown)
         };
         return Err(differs(WHAT, "their list", shown(&from_others), shown(&to_others)));
@@ -105,19 +106,19 @@ pub(crate) fn check(
     check_guard(output, &to_others, to_relr.as_ref())
 }
 
-fn shown(needed: &Needed) -> String {
+fn shown(needed: &Needed<'_>) -> String {
     let versions = needed
         .versions
         .iter()
-        .map(|version| format!("{} (number {})", String::from_utf8_lossy(&version.name), version.index));
-    format!("of {}: {}", String::from_utf8_lossy(&needed.object), versions.collect::<Vec<_>>().join(", "))
+        .map(|version| format!("{} (number {})", String::from_utf8_lossy(version.name), version.index));
+    format!("of {}: {}", String::from_utf8_lossy(needed.object), versions.collect::<Vec<_>>().join(", "))
 }
 
 /// The RELR version must be present if it is needed, complete, and with a unique index.
 fn check_guard(
     (image, tables): (&Image<'_>, &Tables<'_>),
-    others: &[Needed],
-    guard: Option<&Version>,
+    others: &[Needed<'_>],
+    guard: Option<&Version<'_>>,
 ) -> Result<(), NotProven> {
     let wrong = |problem: &str| Err(broken(image.which, WHAT, "libc.so.6", problem));
     let packed = image.dynamic.get(tag::RELR).is_some();

@@ -81,7 +81,7 @@ impl<'a> GnuHash<'a> {
         }
         loop {
             let entry = number_at(image, self.chains, symbol.checked_sub(self.first)?, 4)?;
-            if (entry ^ hash) >> 1 == 0 && names.of(symbol) == Some(name) {
+            if (entry ^ hash) >> 1 == 0 && names.is(symbol, name) {
                 return Some(symbol);
             }
             if entry & 1 != 0 {
@@ -118,7 +118,7 @@ impl<'a> SysvHash<'a> {
             if symbol == 0 {
                 return None;
             }
-            if names.of(symbol) == Some(name) {
+            if names.is(symbol, name) {
                 return Some(symbol);
             }
             symbol = number_at(image, self.chains, symbol, self.number)?;

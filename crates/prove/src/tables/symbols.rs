@@ -81,6 +81,33 @@ pub(crate) fn string(strings: &[u8], offset: u64) -> Option<&[u8]> {
     std::ffi::CStr::from_bytes_until_nul(rest).ok().map(std::ffi::CStr::to_bytes)
 }
 
+/// Whether the string at an offset is `name`. The end of a longer one is not looked for.
+pub(crate) fn is_string(strings: &[u8], offset: u64, name: &[u8]) -> bool {
+    let rest = usize::try_from(offset).ok().and_then(|offset| strings.get(offset..)?.strip_prefix(name));
+    rest.is_some_and(|rest| rest.first() == Some(&0))
+}
+
+/// How many bytes of names may still be read: together, real ones are hardly longer than the file, but in a hostile one very many
+/// records can share one very long name.
+#[derive(Debug)]
+pub(crate) struct NameRoom(u64);
+
+impl NameRoom {
+    /// For the names in this file.
+    pub(crate) fn of(image: &Image<'_>) -> Self {
+        Self((image.source.bytes.len() as u64).saturating_mul(4))
+    }
+
+    /// The string at an offset, if it exists and there is room for it.
+    pub(crate) fn string<'a>(&mut self, strings: &'a [u8], offset: u64) -> Option<&'a [u8]> {
+        let name = string(strings, offset)?;
+        // A name counts with its end.
+        let left = self.0.checked_sub((name.len() as u64).saturating_add(1));
+        self.0 = left.unwrap_or(0);
+        left.map(|_| name)
+    }
+}
+
 /// A symbol table with its strings, for looking up names.
 #[derive(Clone, Copy)]
 pub(crate) struct Names<'n> {
@@ -89,9 +116,9 @@ pub(crate) struct Names<'n> {
     pub(crate) strings: &'n [u8],
 }
 
-impl<'n> Names<'n> {
-    /// The name of the symbol at an index.
-    pub(crate) fn of(&self, number: u64) -> Option<&'n [u8]> {
-        string(self.strings, symbol(self.image, self.symbols, number)?.name)
+impl Names<'_> {
+    /// Whether the symbol at an index has this name.
+    pub(crate) fn is(&self, number: u64, name: &[u8]) -> bool {
+        symbol(self.image, self.symbols, number).is_some_and(|symbol| is_string(self.strings, symbol.name, name))
     }
 }

@@ -86,7 +86,7 @@ fn relocates_itself(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> Result<Op
     if dynamic.get(Tag::DEBUG).is_some() || defined.peek().is_none() {
         return Ok(Some("a static position-independent program"));
     }
-    let is_loader = defined.any(|symbol| OF_LOADERS.contains(&symbols.name(&symbol)));
+    let is_loader = defined.any(|symbol| OF_LOADERS.iter().any(|name| symbols.is_named(&symbol, name)));
     Ok(is_loader.then_some("a dynamic loader"))
 }
 

@@ -114,7 +114,7 @@ fn holds_gmon_start(
     let mut here = records.filter(|relocation| relocation.offset == slot);
     here.next().is_some_and(|relocation| {
         let symbol = symbols.get(relocation.symbol).filter(|symbol| {
-            !symbol.is_defined() && symbol.binding == SymbolBinding::Weak && symbols.name(symbol) == b"__gmon_start__"
+            !symbol.is_defined() && symbol.binding == SymbolBinding::Weak && symbols.is_named(symbol, b"__gmon_start__")
         });
         symbol.is_some() && RelocationClass::of(machine, relocation.kind) == RelocationClass::GlobalData
     })

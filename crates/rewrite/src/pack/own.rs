@@ -12,8 +12,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use coldstart_elf::{
-    DynamicRelocations, DynamicTable, ElfFile, GnuHashTable, Relocation, RelocationTable, Symbol, SymbolBinding,
-    SymbolKind, SymbolTable, SymbolVisibility, SysvHashTable,
+    DynamicRelocations, DynamicTable, ElfFile, NameRoom, Relocation, RelocationTable, Symbol, SymbolBinding,
+    SymbolKind, SymbolLookup, SymbolTable, SymbolVisibility,
 };
 use serde::Serialize;
 
@@ -127,8 +127,8 @@ pub(super) fn find(
     let is_glibc = checks::is_for_glibc(file, dynamic)?;
     let finder = Finder {
         symbols,
-        gnu_hash: GnuHashTable::parse(file, dynamic)?,
-        sysv_hash: SysvHashTable::parse(file, dynamic)?,
+        lookup: SymbolLookup::parse(file, dynamic)?,
+        name_room: symbols.name_room(),
         is_symbolic: is_glibc && dynamic.is_symbolic(),
         hides: is_glibc,
         mask: if encoding.word_size() == 4 { u64::from(u32::MAX) } else { u64::MAX },
@@ -169,7 +169,7 @@ impl Judge<'_, '_> {
     fn value(&mut self, relocation: &Relocation, is_plt: bool) -> Option<u64> {
         let number = relocation.symbol;
         let symbol = self.finder.symbols.get(number).filter(|symbol| number != 0 && symbol.is_defined())?;
-        let finder = &self.finder;
+        let finder = &mut self.finder;
         let fate = *self.judged.entry((number, is_plt)).or_insert_with(|| finder.fate(number, &symbol, is_plt));
         let value = added(&self.types, relocation, &mut self.words).map(|added| symbol.value.0.wrapping_add(added));
         let counts = &mut self.counts;
@@ -219,8 +219,9 @@ enum Fate {
 
 struct Finder<'f, 'data> {
     symbols: SymbolTable<'data>,
-    gnu_hash: Option<GnuHashTable<'data>>,
-    sysv_hash: Option<SysvHashTable<'data>>,
+    lookup: Option<SymbolLookup<'data>>,
+    /// For the names that are looked up.
+    name_room: NameRoom,
     /// The loader looks in the file itself first.
     is_symbolic: bool,
     /// The loader does not look up hidden symbols.
@@ -231,7 +232,7 @@ struct Finder<'f, 'data> {
 }
 
 impl Finder<'_, '_> {
-    fn fate(&self, number: u32, symbol: &Symbol, is_plt: bool) -> Fate {
+    fn fate(&mut self, number: u32, symbol: &Symbol, is_plt: bool) -> Fate {
         let is_data_or_code = matches!(symbol.kind, SymbolKind::None | SymbolKind::Object | SymbolKind::Function);
         // glibc takes a definition with the value 0 for none.
         if !symbol.has_address() || !is_data_or_code || symbol.section >= RESERVED_SECTIONS || symbol.value.0 == 0 {
@@ -247,9 +248,11 @@ impl Finder<'_, '_> {
             SymbolBinding::Unique => Fate::Unique,
             SymbolBinding::Local => Fate::Certain,
             SymbolBinding::Global | SymbolBinding::Weak if is_hidden && self.hides => Fate::Certain,
-            SymbolBinding::Global | SymbolBinding::Weak if self.is_symbolic && self.finds(number) => Fate::Certain,
+            SymbolBinding::Global | SymbolBinding::Weak if self.is_symbolic && self.finds(number, symbol) => {
+                Fate::Certain
+            }
             SymbolBinding::Global | SymbolBinding::Weak
-                if self.not_interposed.contains(&number) && self.finds(number) =>
+                if self.not_interposed.contains(&number) && self.finds(number, symbol) =>
             {
                 Fate::InClosedWorld
             }
@@ -258,14 +261,12 @@ impl Finder<'_, '_> {
     }
 
     /// Whether a look-up of its name in this file gives the symbol, and not another version of it.
-    fn finds(&self, number: u32) -> bool {
-        let name = self.symbols.name_at(number);
-        let is_it = |other: u32| self.symbols.name_at(other) == name;
-        let found = match (&self.gnu_hash, &self.sysv_hash) {
-            (Some(table), _) => table.lookup(name, is_it),
-            (None, Some(table)) => table.lookup(name, is_it),
-            (None, None) => None,
-        };
-        found == Some(number)
+    fn finds(&mut self, number: u32, symbol: &Symbol) -> bool {
+        if self.name_room.is_exhausted() {
+            return false;
+        }
+        let name = self.symbols.name(symbol);
+        let lookup = self.lookup.as_ref().filter(|_| self.name_room.take(name).is_ok());
+        lookup.and_then(|lookup| lookup.find(name, |_| true)).is_some_and(|(found, _)| found == number)
     }
 }

@@ -77,7 +77,7 @@ fn references(
     table.for_each(|Relocation { offset, kind, symbol, addend, .. }| {
         let Some(number) = numbers.next() else { return };
         let is_named = *is_it.entry(symbol).or_insert_with(|| {
-            symbols.get(symbol).is_some_and(|found| !found.is_defined() && symbols.name(&found) == NAME)
+            symbols.get(symbol).is_some_and(|found| !found.is_defined() && symbols.is_named(&found, NAME))
         });
         let is_plain = kind == ADDRESS && addend == Some(0) && words.is_writable(offset) && words.at(offset).is_some();
         if is_named && is_plain {

@@ -54,7 +54,8 @@ pub(super) fn check(subject: &Subject<'_, '_>) -> Result<(), Refusal> {
         return Err(Refusal::NeededEarly("it chooses functions while it is relocated (IRELATIVE)"));
     }
     let symbols = file.dynamic_symbols(dynamic)?;
-    let allocates = symbols.iter().any(|symbol| symbol.is_defined() && ALLOCATION.contains(&symbols.name(&symbol)));
+    let is_named = |symbol: &Symbol| ALLOCATION.iter().any(|name| symbols.is_named(symbol, name));
+    let allocates = symbols.iter().any(|symbol| symbol.is_defined() && is_named(&symbol));
     match allocates {
         true => Err(Refusal::NeededEarly("the loader allocates memory by it, before any initialiser runs")),
         false => Ok(()),

@@ -6,7 +6,8 @@ use std::process::Command;
 use crate::scene::Elf;
 use coldstart_elf::{ElfFile, SegmentKind, Tag};
 use coldstart_prove::{Source, prove};
-use coldstart_rewrite::{PackDecision, PackOptions, plan_pack};
+use coldstart_rewrite::{ClosedWorld, PackDecision, PackOptions, World, plan_pack};
+use coldstart_testing::{SHARING_SYMBOLS, library_of_one_name};
 
 const SOURCE: &str = "
 int printf(const char *, ...);
@@ -151,4 +152,24 @@ fn versions_of_other_libraries_than_libc() {
     assert_eq!(outcome(&with_libc), "layout");
     let without = built(&text, &["-nostdlib", "-Wl,--no-as-needed", "-l:libm.so.6"]);
     assert_eq!(outcome(&without), "packed");
+}
+
+#[test]
+fn symbols_that_share_a_long_name_take_no_more_time_than_the_file() {
+    let bytes = library_of_one_name();
+    let file = ElfFile::parse(&bytes).unwrap();
+    let world =
+        ClosedWorld { world: World::default(), not_interposed: Some((0..2 * SHARING_SYMBOLS as u32).collect()) };
+    let options = PackOptions {
+        passes: "all-safe,bind-local".parse().unwrap(),
+        closed_world: Some(world),
+        ..PackOptions::default()
+    };
+    let Ok(PackDecision::Pack(plan)) = plan_pack(&file, &options) else { panic!("it has relocations to pack") };
+    // What has no room left may be another object's.
+    let own = plan.summary.own_references.unwrap();
+    assert!(own.in_closed_world < 20 && own.all as usize >= SHARING_SYMBOLS, "{own:?}");
+    let packed = plan.script.to_vec(&bytes).unwrap();
+    let problem = prove(Source::in_memory(&bytes), Source::in_memory(&packed)).unwrap_err();
+    assert!(problem.to_string().contains("too many names share their bytes"), "{problem}");
 }

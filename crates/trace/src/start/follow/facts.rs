@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use coldstart_elf::{ElfFile, FileType, GnuHashTable, SymbolTable, SysvHashTable, Vaddr};
+use coldstart_elf::{ElfFile, FileType, Symbol, SymbolLookup, Vaddr};
 use coldstart_host::process::ProcessFiles;
 use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::open_regular;
@@ -100,14 +100,8 @@ fn look(path: &Path) -> Option<Facts> {
 /// A defined symbol's value, by the hash table: few pages are looked at.
 fn symbol(file: &ElfFile<'_>, name: &[u8]) -> Option<u64> {
     let dynamic = file.dynamic().ok()??;
-    let symbols: SymbolTable<'_> = file.dynamic_symbols(&dynamic).ok()?;
-    let is_wanted =
-        |index: u32| symbols.get(index).is_some_and(|symbol| symbol.is_defined()) && symbols.name_at(index) == name;
-    let index = match GnuHashTable::parse(file, &dynamic).ok()? {
-        Some(table) => table.lookup(name, is_wanted)?,
-        None => SysvHashTable::parse(file, &dynamic).ok()??.lookup(name, is_wanted)?,
-    };
-    symbols.get(index).map(|symbol| symbol.value.0)
+    let found = SymbolLookup::parse(file, &dynamic).ok()??.find(name, Symbol::is_defined);
+    found.map(|(_, symbol)| symbol.value.0)
 }
 
 /// How much of the entry code is looked at, in bytes.
