@@ -2,21 +2,21 @@
 //!
 //! The loader crate does the search itself; this module states its cost and the unused libraries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use coldstart_elf::{ElfFile, NameRoom, Symbol, SymbolLookup};
+use coldstart_elf::{DynamicTable, ElfFile, NameRoom, RelocationClass, RelocationClasses, Symbol, SymbolLookup};
 use serde::Serialize;
 
 use crate::findings::{Certainty, Finding, FindingKind, Fix, Saving, rank};
 
-/// Names of an object's undefined symbols.
+/// Names of the symbols that an object refers to in others.
 #[derive(Clone, Debug, Default)]
 pub struct Wants {
     names: Vec<Vec<u8>>,
 }
 
 impl Wants {
-    /// The undefined symbols of an object.
+    /// The symbols that an object refers to: undefined ones, and variables of libraries that the program has a copy of and so defines itself.
     ///
     /// # Errors
     /// If its dynamic table or symbols cannot be read.
@@ -25,7 +25,9 @@ impl Wants {
         let symbols = file.dynamic_symbols(&dynamic)?;
         let mut room = NameRoom::of(file);
         let mut names = Vec::new();
-        for symbol in symbols.iter().filter(|symbol| !symbol.is_defined()) {
+        let copied = copied_symbols(file, &dynamic)?;
+        let is_wanted = |index: u32, symbol: &Symbol| !symbol.is_defined() || copied.contains(&index);
+        for (_, symbol) in (0..).zip(symbols.iter()).filter(|(index, symbol)| is_wanted(*index, symbol)) {
             let name = symbols.name(&symbol);
             room.take(name)?;
             if !name.is_empty() {
@@ -34,6 +36,22 @@ impl Wants {
         }
         Ok(Self { names })
     }
+}
+
+/// The symbols of copy relocations, by index. Only programs have any.
+fn copied_symbols(file: &ElfFile<'_>, dynamic: &DynamicTable<'_>) -> coldstart_elf::Result<BTreeSet<u32>> {
+    let mut copied = BTreeSet::new();
+    if file.interpreter().is_some() {
+        let mut classes = RelocationClasses::new(file.encoding().machine);
+        for table in file.dynamic_relocations(dynamic)?.tables() {
+            table.for_each(|relocation| {
+                if classes.of(relocation.kind) == RelocationClass::Copy {
+                    copied.insert(relocation.symbol);
+                }
+            });
+        }
+    }
+    Ok(copied)
 }
 
 /// The symbols that a library defines, by its hash table; enough to decide whether the library is used.

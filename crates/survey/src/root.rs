@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use coldstart_app::inspect::{SymbolUses, inspect_file, search_cost};
+use coldstart_app::inspect::{SymbolUses, inspect_bytes, search_cost};
 use coldstart_inspect::SearchCost;
 use coldstart_packages::{AllOwners, Owner};
-use coldstart_startup::{Conditions, Inherit, Levels, SimulatedStart, StartOptions};
+use coldstart_startup::{Conditions, Inherit, Levels, Root, RootError, SimulatedStart, StartOptions};
 
 use crate::error::SurveyError;
 
@@ -14,6 +14,8 @@ use crate::error::SurveyError;
 pub(crate) struct RootSystem {
     owners: AllOwners,
     start: StartOptions,
+    /// The same root, for what the libraries that a start loads have in them.
+    root: Root,
     uses: SymbolUses,
 }
 
@@ -23,8 +25,11 @@ impl RootSystem {
         // Neither this machine's processor nor this process's environment may change the result.
         let conditions = Conditions { inherit: Inherit::Nothing, levels: Levels::None, ..Conditions::default() };
         let sysroot = (path != Path::new("/")).then(|| path.to_owned());
+        let root = Root::open(sysroot.as_deref())
+            .map_err(|RootError { source, .. }| SurveyError::Source { path: path.to_owned(), source })?;
         Ok(Self {
             owners,
+            root,
             start: StartOptions { sysroot, conditions, ..StartOptions::default() },
             uses: SymbolUses::default(),
         })
@@ -39,8 +44,9 @@ impl RootSystem {
     pub(crate) fn search(&self, inside: &Path) -> Option<SearchCost> {
         let start = SimulatedStart::new(inside, &self.start).ok()?;
         let closure = start.closure().ok()?;
-        let inspect = |index: usize| inspect_file(&closure.objects.get(index)?.path).ok();
-        Some(SearchCost { unused: self.uses.unused(&closure, inspect), ..search_cost(&closure) })
+        let map = |path: &Path| self.root.map(path).ok();
+        let inspect = |index: usize| inspect_bytes(map(&closure.objects.get(index)?.path)?.bytes()).ok();
+        Some(SearchCost { unused: self.uses.unused(&closure, map, inspect), ..search_cost(&closure) })
     }
 }
 

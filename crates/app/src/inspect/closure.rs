@@ -9,7 +9,7 @@ use coldstart_loader::{Closure, FoundBy, Identity, LoadedObject, ObjectFacts};
 use coldstart_profile::printable;
 use rayon::prelude::*;
 
-use super::read::ReadError;
+use super::read::{ReadError, map};
 use super::symbol_uses::SymbolUses;
 use crate::error::{AppError, HintExt};
 
@@ -63,7 +63,10 @@ fn alone(program: &Path) -> LoadedObject {
 /// The cost of the search, and unused libraries.
 fn cost(closure: &Closure, objects: &[(PathBuf, Result<Inspection, ReadError>)]) -> SearchCost {
     let inspection = |index: usize| objects.get(index)?.1.as_ref().ok().cloned();
-    SearchCost { unused: SymbolUses::default().unused(closure, inspection), ..search_cost(closure) }
+    SearchCost {
+        unused: SymbolUses::default().unused(closure, |path| map(path).ok(), inspection),
+        ..search_cost(closure)
+    }
 }
 
 /// The cost of the search: failed probes and missing libraries. Whether libraries are used is not looked at.

@@ -134,13 +134,6 @@ pub fn inspect_bytes(bytes: &[u8]) -> Result<Inspection, Refusal> {
     Object::read(file, debug.names()).map(|object| inspect(&object))
 }
 
-/// Passes a file's mapped headers and tables to `look`, without reading the whole file.
-pub(super) fn look_into<T>(path: &Path, look: impl FnOnce(&ElfFile<'_>) -> T) -> Result<T, ReadError> {
-    let view = map(path)?;
-    let looked = ElfFile::parse(view.bytes()).map_err(Refusal::from).map(|file| look(&file));
-    unless_shrunk(path, &view, looked)
-}
-
 /// Checks for truncation after reading a view. The lost part of a truncated file reads as zeros and would be reported as
 /// damage.
 fn unless_shrunk<T>(path: &Path, view: &FileView, result: Result<T, Refusal>) -> Result<T, ReadError> {
@@ -156,7 +149,7 @@ pub(super) fn kind_of(path: &Path) -> Result<FileKind, ReadError> {
 }
 
 /// Maps a regular file.
-fn map(path: &Path) -> Result<FileView, ReadError> {
+pub(super) fn map(path: &Path) -> Result<FileView, ReadError> {
     reading::map(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })
 }
 

@@ -34,6 +34,7 @@ impl KnownRoot {
         known.write("etc/os-release", b"ID=test\n");
         known.system = known.system_files();
         known.library("app", "libtable.so", TABLE, &["-Wl,-soname,libtable.so"]);
+        known.library("app", "libidle.so", "int idle;", &["-Wl,-soname,libidle.so", "-s"]);
         known.library("app", "libpacked.so", TABLE, &["-Wl,-z,pack-relative-relocs"]);
         known.library("copy", "libone.so", TABLE, &["-Wl,-soname,libone.so", "-s"]);
         let one = fs::read(known.path("usr/lib/copy/libone.so")).unwrap();
@@ -67,7 +68,7 @@ impl KnownRoot {
         self.library("app", "libtable.so", &format!("{TABLE}{THREE}"), &["-Wl,-soname,libtable.so"]);
         let gone = self.root.with_extension("libgone.so");
         compile("cc", &gone, "int gone;", &[&BARE[..], &["-Wl,-soname,libgone.so.1"]].concat());
-        self.program(&["-Wl,--no-as-needed", gone.to_str().unwrap()]);
+        self.program(&[gone.to_str().unwrap()]);
         self.register("2");
     }
 
@@ -86,7 +87,7 @@ impl KnownRoot {
         compile("cc", &path, source, &[&BARE[..], options].concat());
     }
 
-    /// Ten directories without the library stand before the one with it.
+    /// Ten directories without its libraries stand before the one with them; one of the libraries is not used.
     fn program(&self, more: &[&str]) {
         let missed: Vec<String> = (0..10).map(|number| format!("/usr/share/{number}")).collect();
         for directory in &missed {
@@ -94,8 +95,10 @@ impl KnownRoot {
         }
         let run_path = format!("-Wl,-rpath,{}:/usr/lib/app", missed.join(":"));
         let library = self.path("usr/lib/app/libtable.so");
+        let idle = self.path("usr/lib/app/libidle.so");
         let source = "extern int *table[]; int main(void) { return !table[0]; }";
-        let options = [library.to_str().unwrap(), "-fPIE", "-pie", "-Wl,--build-id", "-s", &run_path];
+        let libraries = ["-Wl,--no-as-needed", library.to_str().unwrap(), idle.to_str().unwrap()];
+        let options = [&libraries[..], &["-fPIE", "-pie", "-Wl,--build-id", "-s", &run_path]].concat();
         compile("cc", &self.path("usr/bin/app"), source, &[&options[..], more].concat());
     }
 
