@@ -16,21 +16,25 @@ fuzz_target!(|bytes: &[u8]| {
     // RELR alone; all passes in a world where nothing is taken over; a stub; and both with lower alignments.
     let stub = Passes::of([Pass::Stub]);
     let (low, low_stub) = ([Pass::LowerAlignment, Pass::Relr], [Pass::LowerAlignment, Pass::Stub]);
-    for (passes, sparse, drop_syment) in
-        [
-            (Passes::default(), false, true),
-            (Passes::all_safe(), true, false),
-            (stub, false, true),
-            (Passes::of(low), false, false),
-            (Passes::of(low_stub), false, true),
-        ]
-    {
+    for (passes, sparse, drop_syment) in [
+        (Passes::default(), false, true),
+        (Passes::all_safe(), true, false),
+        (stub, false, true),
+        (Passes::of(low), false, false),
+        (Passes::of(low_stub), false, true),
+    ] {
         let not_interposed = (0..1000).collect();
-        let closed_world = sparse.then(|| ClosedWorld { not_interposed: Some(not_interposed), ..ClosedWorld::default() });
+        let closed_world =
+            sparse.then(|| ClosedWorld { not_interposed: Some(not_interposed), ..ClosedWorld::default() });
         let options = PackOptions { passes, closed_world, sparse, drop_syment, ..PackOptions::default() };
         let Ok(PackDecision::Pack(plan)) = plan_pack(&file, &options) else { continue };
         let edit = BindEdit {
-            not_interposed: options.closed_world.iter().filter_map(|world| world.not_interposed.clone()).flatten().collect(),
+            not_interposed: options
+                .closed_world
+                .iter()
+                .filter_map(|world| world.not_interposed.clone())
+                .flatten()
+                .collect(),
             pure_virtual: plan.summary.pure_virtual > 0,
             stub: options.passes.has(Pass::Stub),
             lower_alignment: plan.summary.lowers_alignment(),

@@ -10,7 +10,9 @@ use coldstart_host::block_device::{BlockDevice, DeviceNumber, name_in};
 use coldstart_host::kernel::BootId;
 use coldstart_host::machine::{Memory, ProcessorTicks, has_hypervisor, is_intel, load_average, processor_model};
 use coldstart_host::mounts::Mounts;
-use coldstart_host::process::{AT_ENTRY, AuxiliaryVector, Mapping, Stat, Status, parse_arguments, parse_maps, parse_smaps};
+use coldstart_host::process::{
+    AT_ENTRY, AuxiliaryVector, Mapping, Stat, Status, parse_arguments, parse_maps, parse_smaps,
+};
 use coldstart_host::script_line::ScriptLine;
 use coldstart_host::text::{chosen, count_of_ranges, without_octal_escapes};
 use libfuzzer_sys::fuzz_target;

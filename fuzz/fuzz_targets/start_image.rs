@@ -44,7 +44,11 @@ fn image(compression: Compression) -> Vec<u8> {
         entry("/other", EntryKind::HardLink("/hot".into())),
     ];
     entries.extend((0..40).map(|number| entry(&format!("/d/{number}{}", "x".repeat(100)), EntryKind::Fifo)));
-    let run = HotRun { path: Arc::from(std::path::Path::new("/hot")), pages: PageRange::new(1, 2).expect("two"), programs: 1 };
+    let run = HotRun {
+        path: Arc::from(std::path::Path::new("/hot")),
+        pages: PageRange::new(1, 2).expect("two"),
+        programs: 1,
+    };
     let hot = HotOrder { programs: vec!["p".into()], outside: vec![b"a plan".to_vec()], runs: vec![run] };
     let plan = Plan::with_compression(entries, vec!["/".into()], &hot, compression).expect("it fits");
     let mut file = tempfile();
