@@ -79,6 +79,7 @@ pub(super) const TARGETS: &[Target] = &[
     elf("elf_symbols", 2, &["crates/elf/src/symbol.rs"]),
     elf("elf_unwind", 2, &["crates/elf/src/unwind.rs", "crates/elf/src/unwind_search.rs"]),
     elf("elf_versions", 1, &["crates/elf/src/version_records.rs", "crates/elf/src/versions.rs"]),
+    other("fleet_table", 2, &["crates/import/src/fleet"]),
     other(
         "function_list",
         1,

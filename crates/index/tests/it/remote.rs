@@ -112,7 +112,7 @@ fn a_server_has_been_asked_before_the_program_starts() {
     let place = IndexPlace::begin(&local.join("index")).unwrap();
     place.finish(&Manifest { command: Vec::new(), languages: Vec::new(), remote }).unwrap();
     server.0.lock().unwrap().clear();
-    assert_eq!(prepare(&local.join("index")).unwrap(), []);
+    assert_eq!(prepare(&local.join("index")).unwrap().variables, []);
     let asked: Vec<String> = server.0.lock().unwrap().iter().cloned().collect();
     assert_eq!(asked, ["lookup absent", "lookup file", "open file"]);
 }
