@@ -14,7 +14,7 @@ use coldstart_sys::named_file::open_regular;
 use rustix::fs::{Advice, fadvise};
 use serde::{Deserialize, Serialize};
 
-use crate::guard::{Guard, changes, in_parallel};
+use crate::guard::{Change, Guard, changes, in_parallel};
 use crate::manifest::{LanguageIndex, Manifest, SourceFile};
 
 /// Bytes of one request for reading: the kernel reads at most a window for each (`force_page_cache_ra` in `mm/readahead.c`).
@@ -61,12 +61,12 @@ impl RemoteNames {
 pub(crate) struct Checks {
     /// How many there are.
     pub made: usize,
-    /// How many of them are not as they were when the index was made.
-    pub changed: usize,
+    /// How many of them are other ones than when the index was made. Those that have only changed are not counted: directories do.
+    pub replaced: usize,
 }
 
 /// Asks all that a start will check, at the same time, and has the kernel read the index's own files and those that a start opens. All of it
-/// is only advice. Returns of how much the interpreter will check, and how much of it has changed.
+/// is only advice. Returns of how much the interpreter will check, and how much of it was replaced.
 pub(crate) fn ask_ahead(content: &Path, manifest: &Manifest) -> Checks {
     let parts = &manifest.languages;
     for part in parts {
@@ -76,7 +76,8 @@ pub(crate) fn ask_ahead(content: &Path, manifest: &Manifest) -> Checks {
     }
     // What has changed is found by the interpreter again, which then searches itself.
     let guards: Vec<_> = parts.iter().flat_map(checked).collect();
-    let checks = Checks { made: guards.len(), changed: changes(&guards).len() };
+    let replaced = changes(&guards).iter().filter(|(_, change)| *change == Change::Replaced).count();
+    let checks = Checks { made: guards.len(), replaced };
     // A name that is absent is remembered by the kernel as well.
     in_parallel(&manifest.remote.names, |_, name| drop(std::fs::metadata(as_path(name))));
     let files: Vec<_> = parts.iter().flat_map(|part| &part.read_ahead).chain(&manifest.remote.files).collect();

@@ -105,14 +105,14 @@ pub struct PreparedStart {
 }
 
 impl PreparedStart {
-    /// What the user should know: an index most of which the interpreter will not use, because what it depends on is different here. An index
+    /// What the user should know: an index most of which the interpreter will not use, because what it depends on was replaced. An index
     /// that was made on a file server, for one, is not believed where the server's disk is mounted by the network: devices differ.
     pub fn warning(&self) -> Option<String> {
-        let Self { index, checks: Checks { made, changed }, .. } = self;
+        let Self { index, checks: Checks { made, replaced }, .. } = self;
         let index = printable(index);
-        (changed * 2 > *made).then(|| {
+        (replaced * 2 > *made).then(|| {
             format!(
-                "the index `{index}` is of little use: {changed} of {made} directories and files that it depends on are different here \
+                "the index `{index}` is of little use: {replaced} of {made} directories and files that it depends on are other ones here \
                  (`coldstart index check {index}` lists them); make it again where the program runs"
             )
         })

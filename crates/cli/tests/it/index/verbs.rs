@@ -91,7 +91,7 @@ fn settings_for_shells_and_modulefiles() {
 }
 
 #[test]
-fn an_index_of_directories_that_have_changed_says_so() {
+fn an_index_of_directories_that_were_replaced_says_so() {
     let mut scene = Scene::new();
     let directories: Vec<String> = (0..20).map(|number| format!("tree/{number}")).collect();
     for directory in &directories {
@@ -107,8 +107,15 @@ fn an_index_of_directories_that_have_changed_says_so() {
         text(&output.stderr).to_owned()
     };
     assert_eq!(said(), "");
+    // What has only changed is no news.
     for directory in &directories {
         scene.file(&format!("{directory}/new.py"), "");
+    }
+    assert_eq!(said(), "");
+    // The originals stay, so that no inode is used again.
+    std::fs::rename(scene.path("tree"), scene.path("before")).unwrap();
+    for directory in &directories {
+        scene.file(&format!("{directory}/found.py"), "");
     }
     let said = said();
     assert!(said.contains("is of little use: ") && said.contains("coldstart index check"), "{said}");
