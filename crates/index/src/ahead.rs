@@ -66,7 +66,7 @@ pub(crate) struct Checks {
 }
 
 /// Asks all that a start will check, at the same time, and has the kernel read the index's own files and those that a start opens. All of it
-/// is only advice. Returns of how much the interpreter will check, and how much of it was replaced.
+/// is only advice. Returns how many checks the interpreter will make, and how many of them find another file.
 pub(crate) fn ask_ahead(content: &Path, manifest: &Manifest) -> Checks {
     let parts = &manifest.languages;
     for part in parts {

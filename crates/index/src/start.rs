@@ -109,8 +109,8 @@ impl PreparedStart {
     /// that was made on a file server, for one, is not believed where the server's disk is mounted by the network: devices differ.
     pub fn warning(&self) -> Option<String> {
         let Self { index, checks: Checks { made, replaced }, .. } = self;
-        let index = printable(index);
         (replaced * 2 > *made).then(|| {
+            let index = printable(index);
             format!(
                 "the index `{index}` is of little use: {replaced} of {made} directories and files that it depends on are other ones here \
                  (`coldstart index check {index}` lists them); make it again where the program runs"
