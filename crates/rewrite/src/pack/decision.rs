@@ -79,6 +79,8 @@ pub enum NothingToPack {
     AlreadyRelr,
     /// It has no relative relocations.
     NoRelative,
+    /// All its relative relocations are of words that may be read before a stub runs.
+    NoneForStub,
     /// No reference to its own definitions can become relative.
     NoOwnReferences,
     /// It has no two references to `__cxa_pure_virtual`.

@@ -232,7 +232,8 @@ fn relr(
         run.memory_span(),
         early.as_deref(),
     )?;
-    let Some(relatives) = packed else { return Ok(Err(NothingToPack::NoRelative)) };
+    let none = if with_stub { NothingToPack::NoneForStub } else { NothingToPack::NoRelative };
+    let Some(relatives) = packed else { return Ok(Err(none)) };
     let guard = if with_stub { Guard::NotNeeded } else { versions::with_guard(file, dynamic)? };
     let table_bytes = relatives.saved_bytes();
     let layout = match lay_out(subject, run, &all, &relatives, &guard)? {

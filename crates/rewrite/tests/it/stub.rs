@@ -212,6 +212,17 @@ fn the_proof_accepts_no_other_stub() {
 }
 
 #[test]
+fn a_library_with_words_for_the_loader_alone_has_nothing_to_pack() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lib.so");
+    let source = "static int one; int *exported[999] = { [0 ... 998] = &one };";
+    compile("gcc", &path, source, &["-fPIC", "-shared", "-Wl,-z,nopack-relative-relocs", "-nostartfiles"]);
+    let bytes = std::fs::read(path).unwrap();
+    let decided = plan_pack(&ElfFile::parse(&bytes).unwrap(), &options()).unwrap();
+    assert!(matches!(decided, PackDecision::Nothing(NothingToPack::NoneForStub)), "{decided:?}");
+}
+
+#[test]
 fn the_proof_accepts_no_word_that_is_read_early() {
     let scene = Scene::new("bfd", &[]);
     // The same library without a name for the table: its stub relocates it, too.

@@ -13,6 +13,11 @@ pub(super) fn nothing(nothing: NothingToPack) -> String {
         NothingToPack::PackedByUs => "already packed by coldstart".to_owned(),
         NothingToPack::AlreadyRelr => "its relative relocations are already RELR".to_owned(),
         NothingToPack::NoRelative => "it has no relative relocations".to_owned(),
+        NothingToPack::NoneForStub => {
+            "all its relative relocations are of thread-local variables, or of exported ones, of which a program may have a copy \
+             (`--closed-world` names the programs)"
+                .to_owned()
+        }
         NothingToPack::NoOwnReferences => "no reference to its own definitions can become relative".to_owned(),
         NothingToPack::NoPureVirtual => "no two references to `__cxa_pure_virtual`".to_owned(),
         NothingToPack::AlignmentCostsNothing => "no alignment keeps freed bytes in the file".to_owned(),
@@ -41,6 +46,7 @@ pub(super) fn nothing_in_short(nothing: NothingToPack) -> &'static str {
         NothingToPack::PackedByUs => "already packed by coldstart",
         NothingToPack::AlreadyRelr => "already linked with RELR",
         NothingToPack::NoRelative => "no relative relocations",
+        NothingToPack::NoneForStub => "relative relocations of exported variables only",
         NothingToPack::NoOwnReferences => "no reference that can become relative",
         NothingToPack::NoPureVirtual => "no references to pure virtual functions",
         NothingToPack::AlignmentCostsNothing => "no alignment keeps freed bytes in the file",
