@@ -27,6 +27,8 @@ pub struct Options {
     pub limits: Limits,
     /// Where archives are unpacked, into files without a name; by default the directory for temporary files.
     pub scratch: Option<PathBuf>,
+    /// The program that reads RPM packages and squashfs images in a process of their own; without it, this process reads them.
+    pub archive_reader: Option<PathBuf>,
 }
 
 /// The limits of one archive with all archives in it.

@@ -12,6 +12,8 @@ mod usage;
 
 /// The program that does the work of `survey`.
 pub mod surveyor {
+    pub use coldstart_app::survey::Options;
+
     pub use crate::commands::survey::{Surveyor, main};
 }
 

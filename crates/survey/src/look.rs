@@ -11,7 +11,6 @@ use coldstart_image::{Content, EntryKind, Source as ContentSource};
 use coldstart_inspect::{Inspection, ObjectKind, Refusal, SearchCost};
 use coldstart_oci::{Layout, Reference};
 use coldstart_profile::printable;
-use coldstart_sys::file_view::FileView;
 use coldstart_sys::named_file::open_regular;
 use coldstart_tables::{Inspected, ModuleRow, Place, ProblemRow};
 use rayon::prelude::*;
@@ -29,6 +28,8 @@ pub(crate) struct Looker<'a> {
     pub(crate) roots: &'a [Option<RootSystem>],
     pub(crate) limits: Limits,
     pub(crate) scratch: Scratch,
+    /// The program that reads what libraries read ([`archive::apart`]); this process without one.
+    pub(crate) reader: Option<&'a Path>,
 }
 
 /// The rows of some files.
@@ -137,7 +138,7 @@ impl Looker<'_> {
         if !is_object && format.is_none() {
             return Ok(());
         }
-        let bytes = Bytes::whole(FileView::map(&open_regular(path)?)?);
+        let bytes = Bytes::whole(Arc::new(open_regular(path)?))?;
         if let Some(format) = format {
             let mut room = Room::new(&self.limits, item.bytes);
             if matches!(kind, SourceKind::Directory) {
@@ -164,27 +165,23 @@ impl Looker<'_> {
     fn archive(&self, format: Format, bytes: &Bytes, mut place: Place, room: &mut Room, rows: &mut Rows) {
         let mut package = None;
         let mut members = Vec::new();
-        let done = archive::members(
-            format,
-            bytes,
-            &self.scratch,
-            room,
-            &mut |name: PackageName| package = Some(name),
-            &mut |member| {
-                members.push(member);
-                true
-            },
-        );
+        let mut named = |name: PackageName| package = Some(name);
+        let mut receive = |member| {
+            members.push(member);
+            true
+        };
+        let done = match self.reader {
+            // No library reads a Debian package as a whole.
+            Some(program) if format != Format::Deb => {
+                archive::apart::members(program, bytes, &self.scratch, room, &mut named, &mut receive)
+            }
+            _ => archive::members(format, bytes, &self.scratch, room, &mut named, &mut receive),
+        };
         if let Some(PackageName { name, version }) = package {
             place.package = Some(name);
             place.package_version = Some(version);
         }
-        self.members(
-            members.into_iter().map(|member| (archive::shown_name(&member.name), member.bytes)),
-            &place,
-            room,
-            rows,
-        );
+        self.members(members.into_iter().map(|member| (member.name, member.bytes)), &place, room, rows);
         if let Err(error) = done {
             rows.problem(&place, error);
         }
@@ -231,7 +228,7 @@ impl Looker<'_> {
 
     /// The objects of a container's layers, one over the other.
     fn layout(&self, reference: &Reference, place: Place, rows: &mut Rows) {
-        let entries = Layout::open(reference).and_then(|layout| layout.entries(&self.scratch.0, &mut || true));
+        let entries = Layout::open(reference).and_then(|layout| layout.entries(self.scratch.directory(), &mut || true));
         let entries = match entries {
             Ok(entries) => entries,
             Err(error) => return rows.problem(&place, error),
@@ -250,7 +247,7 @@ impl Looker<'_> {
             let key = Arc::as_ptr(&part.file);
             let view = match views.iter().find(|(file, _)| *file == key) {
                 Some((_, view)) => view.clone(),
-                None => match FileView::map(&part.file).map(Bytes::whole) {
+                None => match Bytes::whole(Arc::clone(&part.file)) {
                     Ok(view) => {
                         views.push((key, view.clone()));
                         view

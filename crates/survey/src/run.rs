@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use coldstart_app::observer::Observer;
@@ -103,7 +103,13 @@ fn make(
     });
     let roots = roots.collect::<Result<Vec<_>, _>>()?;
     let scratch = options.scratch.clone().unwrap_or_else(std::env::temp_dir);
-    let looker = Looker { sources, roots: &roots, limits: options.limits, scratch: Scratch(Arc::new(scratch)) };
+    let looker = Looker {
+        sources,
+        roots: &roots,
+        limits: options.limits,
+        scratch: Scratch::new(scratch),
+        reader: options.archive_reader.as_deref(),
+    };
     observer.begin(Some(missing.iter().map(|(_, _, shard)| shard.items.len()).sum()));
     let waiting = Mutex::new(VecDeque::from(missing));
     let done = Mutex::new(Vec::new());

@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use coldstart_oci::{TarEntries, TarKind};
-use coldstart_sys::file_view::FileView;
 
 use super::limits::Room;
 use super::unpacked::{Scratch, decoder};
@@ -38,8 +38,8 @@ pub(super) fn members(
             named(control(&tar)?);
         } else {
             has_data = true;
-            let all = Bytes::whole(FileView::map(&tar).map_err(ArchiveError::Io)?);
-            tar_members(&tar, &all, room, receiver)?;
+            let all = Bytes::whole(Arc::new(tar)).map_err(ArchiveError::Io)?;
+            tar_members(&all, room, receiver)?;
         }
     }
     match has_data {
@@ -49,19 +49,14 @@ pub(super) fn members(
 }
 
 /// The regular files of a tar file.
-pub(super) fn tar_members(
-    tar: &File,
-    all: &Bytes,
-    room: &mut Room,
-    receiver: Receiver<'_>,
-) -> Result<(), ArchiveError> {
+fn tar_members(all: &Bytes, room: &mut Room, receiver: Receiver<'_>) -> Result<(), ArchiveError> {
     let damaged = |error: coldstart_oci::OciProblem| ArchiveError::Damaged(error.to_string());
-    let mut entries = TarEntries::new(tar).map_err(damaged)?;
+    let mut entries = TarEntries::new(all.file()).map_err(damaged)?;
     while let Some(entry) = entries.next().map_err(damaged)? {
         let TarKind::Regular(offset, size) = entry.kind else { continue };
         let range = offset as usize..offset.saturating_add(size) as usize;
         let bytes = all.part(range).ok_or_else(|| ArchiveError::Damaged("a file lies outside".to_owned()))?;
-        give(entry.name, bytes, room, receiver)?;
+        give(&entry.name, bytes, room, receiver)?;
     }
     Ok(())
 }

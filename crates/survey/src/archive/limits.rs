@@ -6,7 +6,7 @@ use coldstart_app::survey::Limits;
 
 /// What is left of the limits.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub struct Room {
     pub(crate) depth: u32,
     files: u64,
     bytes: u64,
@@ -17,9 +17,19 @@ const ALWAYS: u64 = 64 << 20;
 
 impl Room {
     /// For an archive of so many bytes.
-    pub(crate) fn new(limits: &Limits, packed: u64) -> Self {
+    pub fn new(limits: &Limits, packed: u64) -> Self {
         let by_ratio = packed.saturating_mul(limits.ratio).max(ALWAYS);
         Self { depth: limits.depth, files: limits.files, bytes: limits.bytes.min(by_ratio) }
+    }
+
+    /// For so many files and bytes, and no archive inside.
+    pub(crate) fn of(files: u64, bytes: u64) -> Self {
+        Self { depth: 1, files, bytes }
+    }
+
+    /// The files and bytes that are left.
+    pub(crate) fn left(&self) -> (u64, u64) {
+        (self.files, self.bytes)
     }
 
     /// Takes a file from the limit.
@@ -40,7 +50,7 @@ impl Room {
 /// A limit was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Exceeded(pub(crate) &'static str);
+pub struct Exceeded(pub(crate) &'static str);
 
 /// A writer that takes each byte from the limit.
 #[derive(Debug)]

@@ -7,11 +7,13 @@
 //! | Debian packages | `deb.rs` |
 //! | RPM packages | `rpm.rs` |
 //! | squashfs images, AppImages | `squashfs.rs` |
+//! | what libraries read, in a process of its own | `apart.rs` |
 //! | compressed streams, files without a name | `unpacked.rs` |
 //!
 //! Not obvious: nothing gets a name from an archive. What is unpacked lies in files without a name, and a member is a range of one. So
 //! absolute names, `..` and links in an archive lead nowhere.
 
+pub mod apart;
 mod deb;
 mod format;
 mod limits;
@@ -19,7 +21,9 @@ mod rpm;
 mod squashfs;
 mod unpacked;
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -31,21 +35,31 @@ use coldstart_profile::printable;
 use coldstart_sys::file_view::FileView;
 
 pub use format::Format;
-pub(crate) use limits::{Exceeded, Room};
-pub(crate) use unpacked::Scratch;
+pub use limits::{Exceeded, Room};
+pub use unpacked::Scratch;
 
 /// Bytes of a file that is mapped.
 #[derive(Clone, Debug)]
 pub struct Bytes {
+    file: Arc<File>,
     view: Arc<FileView>,
     range: Range<usize>,
 }
 
 impl Bytes {
     /// Those of a whole file.
-    pub fn whole(view: FileView) -> Self {
+    ///
+    /// # Errors
+    /// As [`FileView::map`].
+    pub fn whole(file: Arc<File>) -> io::Result<Self> {
+        let view = FileView::map(&file)?;
         let range = 0..view.bytes().len();
-        Self { view: Arc::new(view), range }
+        Ok(Self { file, view: Arc::new(view), range })
+    }
+
+    /// The file in which they are.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
     }
 
     /// The bytes. They read as zeros if the file was truncated meanwhile; see [`Self::shrank`].
@@ -57,7 +71,11 @@ impl Bytes {
     pub fn part(&self, range: Range<usize>) -> Option<Self> {
         let start = self.range.start.checked_add(range.start)?;
         let end = self.range.start.checked_add(range.end)?;
-        (start <= end && end <= self.range.end).then(|| Self { view: Arc::clone(&self.view), range: start..end })
+        (start <= end && end <= self.range.end).then(|| Self {
+            file: Arc::clone(&self.file),
+            view: Arc::clone(&self.view),
+            range: start..end,
+        })
     }
 
     /// Whether the file was truncated by somebody.
@@ -78,8 +96,8 @@ pub struct PackageName {
 /// A regular file of an archive that is an ELF file or an archive itself, or any other by its name alone.
 #[derive(Debug)]
 pub struct Member {
-    /// Its name as it stands there; nothing is ever opened or created by it.
-    pub name: Vec<u8>,
+    /// Its name as it is shown: relative, as installed below the root. Nothing is ever opened or created by it.
+    pub name: String,
     /// Its bytes; `None` for other files.
     pub bytes: Option<Bytes>,
 }
@@ -95,7 +113,7 @@ pub enum ArchiveError {
     Damaged(String),
     /// It is beyond a limit.
     #[error("{0}")]
-    Limit(&'static str),
+    Limit(Cow<'static, str>),
     /// It is of a kind that is not known.
     #[error("{0}")]
     Unknown(String),
@@ -106,7 +124,7 @@ pub enum ArchiveError {
 
 impl From<Exceeded> for ArchiveError {
     fn from(Exceeded(what): Exceeded) -> Self {
-        Self::Limit(what)
+        Self::Limit(what.into())
     }
 }
 
@@ -114,7 +132,7 @@ impl ArchiveError {
     /// The error of a stream that is unpacked: a limit, no room, or damage.
     fn of_stream(error: io::Error) -> Self {
         if let Some(Exceeded(what)) = error.get_ref().and_then(|inner| inner.downcast_ref::<Exceeded>()) {
-            return Self::Limit(what);
+            return Self::Limit((*what).into());
         }
         match error.kind() {
             io::ErrorKind::InvalidData
@@ -127,13 +145,13 @@ impl ArchiveError {
 }
 
 /// Receives the members; `false` ends the work.
-pub(crate) type Receiver<'a> = &'a mut dyn FnMut(Member) -> bool;
+pub type Receiver<'a> = &'a mut dyn FnMut(Member) -> bool;
 
 /// Gives all members of an archive, in its order, and returns the package that it is.
 ///
 /// # Errors
 /// If it is damaged or beyond a limit; members before the damage have been given.
-pub(crate) fn members(
+pub fn members(
     format: Format,
     archive: &Bytes,
     scratch: &Scratch,
@@ -153,11 +171,17 @@ pub(crate) fn members(
     }
 }
 
+/// A member's name as it is shown.
+pub(crate) fn shown_name(name: &[u8]) -> String {
+    let text = printable(Path::new(OsStr::from_bytes(name)));
+    text.trim_start_matches("./").trim_start_matches('/').to_owned()
+}
+
 /// Passes a member on, if it has bytes that are worth a look.
-fn give(name: Vec<u8>, bytes: Bytes, room: &mut Room, receiver: Receiver<'_>) -> Result<(), ArchiveError> {
+fn give(name: &[u8], bytes: Bytes, room: &mut Room, receiver: Receiver<'_>) -> Result<(), ArchiveError> {
     room.take_file()?;
     let bytes = is_of_interest(bytes.get()).then_some(bytes);
-    match receiver(Member { name, bytes }) {
+    match receiver(Member { name: shown_name(name), bytes }) {
         true => Ok(()),
         false => Err(ArchiveError::Interrupted),
     }
@@ -166,10 +190,4 @@ fn give(name: Vec<u8>, bytes: Bytes, room: &mut Room, receiver: Receiver<'_>) ->
 /// Whether a file that begins like this is an object or an archive.
 pub(crate) fn is_of_interest(start: &[u8]) -> bool {
     start.starts_with(b"\x7fELF") || Format::of(start).is_some()
-}
-
-/// A member's name as it is shown: relative, as installed below the root.
-pub(crate) fn shown_name(name: &[u8]) -> String {
-    let text = printable(Path::new(OsStr::from_bytes(name)));
-    text.trim_start_matches("./").trim_start_matches('/').to_owned()
 }

@@ -7,7 +7,7 @@ use backhand::{FilesystemReader, InnerNode};
 
 use super::limits::Room;
 use super::unpacked::Scratch;
-use super::{ArchiveError, Bytes, Format, Member, Receiver, give, is_of_interest};
+use super::{ArchiveError, Bytes, Format, Member, Receiver, give, is_of_interest, shown_name};
 
 pub(super) fn members(
     archive: &Bytes,
@@ -30,10 +30,10 @@ pub(super) fn members(
         content.by_ref().take(Format::BYTES as u64).read_to_end(&mut start).map_err(ArchiveError::of_stream)?;
         if is_of_interest(&start) {
             let bytes = scratch.bytes(&mut Cursor::new(start).chain(content), room)?;
-            give(name, bytes, room, receiver)?;
+            give(&name, bytes, room, receiver)?;
         } else {
             room.take_file()?;
-            if !receiver(Member { name, bytes: None }) {
+            if !receiver(Member { name: shown_name(&name), bytes: None }) {
                 return Err(ArchiveError::Interrupted);
             }
         }

@@ -2,22 +2,29 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use coldstart_sys::file_view::FileView;
 
 use super::limits::{Room, Within};
 use super::{ArchiveError, Bytes};
 
 /// The directory of files without a name.
 #[derive(Clone, Debug)]
-pub(crate) struct Scratch(pub(crate) Arc<PathBuf>);
+pub struct Scratch(Arc<PathBuf>);
 
 impl Scratch {
+    /// In a directory that exists.
+    pub fn new(directory: PathBuf) -> Self {
+        Self(Arc::new(directory))
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.0
+    }
+
     /// Copies a stream into a file without a name.
     pub(crate) fn file(&self, stream: &mut dyn Read, room: &mut Room) -> Result<File, ArchiveError> {
-        let file = tempfile::tempfile_in(self.0.as_path()).map_err(ArchiveError::Io)?;
+        let file = tempfile::tempfile_in(self.directory()).map_err(ArchiveError::Io)?;
         let mut writer = Within { writer: &file, room };
         io::copy(stream, &mut writer).map_err(ArchiveError::of_stream)?;
         Ok(file)
@@ -26,7 +33,7 @@ impl Scratch {
     /// Copies a stream into a file without a name, and maps that.
     pub(crate) fn bytes(&self, stream: &mut dyn Read, room: &mut Room) -> Result<Bytes, ArchiveError> {
         let file = self.file(stream, room)?;
-        FileView::map(&file).map(Bytes::whole).map_err(ArchiveError::Io)
+        Bytes::whole(Arc::new(file)).map_err(ArchiveError::Io)
     }
 }
 
