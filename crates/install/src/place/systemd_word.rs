@@ -8,6 +8,15 @@ use std::path::Path;
 /// Why a path cannot be that of an executable in a unit.
 pub(super) const UNFIT: &str = "systemd refuses executables with quotes, backslashes, control characters or bytes that are not UTF-8 in their path";
 
+/// What systemd takes for space at the edges of lines, keys and values, and between words (`WHITESPACE` in src/basic/string-util.h).
+pub(super) const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// Whether a line or value ends with a backslash that escapes what follows: systemd joins the next line to it (`config_parse` in
+/// src/shared/conf-parser.c).
+pub(super) fn ends_with_escape(text: &str) -> bool {
+    text.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
+}
+
 /// An absolute path as the executable of a command line; `None` for one that systemd refuses ([`UNFIT`]).
 pub(super) fn executable(path: &Path) -> Option<String> {
     let text = path.to_str().filter(|text| text.starts_with('/'))?;

@@ -1,6 +1,6 @@
 //! A command line of a systemd service (`systemd.service(5)`, "Command lines"), with a launcher put in front of its program.
 
-use crate::place::systemd_word::{quoted, specifiers_as_text};
+use crate::place::systemd_word::{SPACE, ends_with_escape, quoted, specifiers_as_text};
 
 /// A value of `ExecStart=`: prefixes, the program, and the rest as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(in crate::place) struct Refusal(pub(super) &'static str);
 impl ExecLine {
     /// Reads a value. `None` for one that starts nothing.
     pub(in crate::place) fn parse(value: &str) -> Option<Self> {
-        let value = value.trim();
+        let value = value.trim_matches(SPACE);
         let begin = value.find(|character| !"@-:+!|".contains(character))?;
         let (prefixes, command) = value.split_at(begin);
         let (program, rest) = first_word(command)?;
@@ -44,6 +44,10 @@ impl ExecLine {
             prefixes = prefixes.replace('@', "");
             rest = behind;
         }
+        // systemd would join the next line of our file to it.
+        if ends_with_escape(rest) {
+            return Err(Refusal("its command line ends with a backslash"));
+        }
         // Behind the launcher the path is an argument, in which variables are replaced, unless that is switched off.
         let dollars = !prefixes.contains(':');
         let program = match program {
@@ -56,7 +60,7 @@ impl ExecLine {
 
 /// The first word without quotes and escapes, and what follows with the space before it.
 fn first_word(text: &str) -> Option<(String, &str)> {
-    let text = text.trim_start();
+    let text = text.trim_start_matches(SPACE);
     let mut word = String::new();
     let mut characters = text.char_indices();
     let mut quote = None;
@@ -73,7 +77,7 @@ fn first_word(text: &str) -> Option<(String, &str)> {
             },
             (character, Some(open)) if character == open => quote = None,
             ('"' | '\'', None) => quote = Some(character),
-            (' ' | '\t', None) => {
+            (space, None) if SPACE.contains(&space) => {
                 end = at;
                 break;
             }
@@ -107,6 +111,7 @@ mod tests {
             assert_eq!(started(value).as_deref(), Ok(expected), "{value}");
         }
         assert!(started("@/bin/d other -x").is_err());
+        assert!(started("/bin/d a \\").is_err() && started("/bin/d a\\\\").is_ok());
         for value in ["", "-", "\"/bin/d", "/bin/\\x41"] {
             assert_eq!(ExecLine::parse(value), None, "{value}");
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::InstallError;
 use crate::file::read_regular;
+use crate::place::systemd_word::{SPACE, ends_with_escape};
 
 /// The name of our drop-in.
 pub(super) const OURS: &str = "coldstart.conf";
@@ -100,21 +101,22 @@ pub(in crate::place) fn service_keys(text: &str) -> Vec<(String, String)> {
     let mut section = String::new();
     let mut begun = String::new();
     for line in text.lines() {
-        let line = line.trim();
+        let line = line.trim_start_matches(SPACE);
         // Comments may stand between continued lines.
         if line.starts_with(['#', ';']) {
             continue;
         }
-        if let Some(before) = line.strip_suffix('\\') {
-            begun.push_str(before);
+        if ends_with_escape(line) {
+            begun.push_str(line.strip_suffix('\\').unwrap_or_default());
             begun.push(' ');
             continue;
         }
         let whole = std::mem::take(&mut begun) + line;
+        let whole = whole.trim_end_matches(SPACE);
         if let Some(name) = whole.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             section = name.to_owned();
         } else if let Some((key, value)) = whole.split_once('=').filter(|_| section == "Service") {
-            keys.push((key.trim().to_owned(), value.trim().to_owned()));
+            keys.push((key.trim_matches(SPACE).to_owned(), value.trim_matches(SPACE).to_owned()));
         }
     }
     keys
@@ -135,6 +137,10 @@ mod tests {
             "[Unit]\nExecStart=no\n[Service]\n# x\nType = notify\nExecStart=/a \\\n  # between\n  b\nExecStart=\n";
         let keys = service_keys(text);
         let expected = [("Type", "notify"), ("ExecStart", "/a  b"), ("ExecStart", "")];
+        assert_eq!(keys, expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        // Neither is the first line continued, nor the second; a form feed is no space.
+        let keys = service_keys("[Service]\nA=1 \\ \nB=2\\\\\nC=3\x0c\n");
+        let expected = [("A", "1 \\"), ("B", "2\\\\"), ("C", "3\x0c")];
         assert_eq!(keys, expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
         assert_eq!(template_of("a@b.service").as_deref(), Some("a@.service"));
         assert_eq!((template_of("a@.service"), template_of("a.service")), (None, None));
