@@ -6,14 +6,13 @@
 #![no_main]
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use coldstart_fuzz::memory::file;
+use coldstart_fuzz::tar::{BLOCK, put_checksum_right, put_checksums_right};
 use coldstart_image::{Compression, Entry, EntryKind, HotOrder, Plan, Source};
 use coldstart_oci::fuzzing::{entries, zstd};
 use libfuzzer_sys::fuzz_target;
-
-const BLOCK: usize = 512;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(unpacked) = zstd(bytes, 1 << 20) {
@@ -54,34 +53,6 @@ fn check(layers: &[Vec<u8>]) {
     }
     assert_eq!(kinds.get(Path::new("/")), Some(&EntryKind::Directory));
     let _ = Plan::with_compression(found, vec!["/".into()], &HotOrder::default(), Compression::None);
-}
-
-/// A file in memory.
-fn file(bytes: &[u8]) -> std::fs::File {
-    let path = format!("/dev/shm/coldstart-fuzz-{}", std::process::id());
-    let mut file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
-    std::fs::remove_file(path).expect("it is ours");
-    file.write_all(bytes).expect("there is room");
-    file
-}
-
-fn put_checksums_right(tar: &mut [u8]) {
-    let mut at = 0;
-    while let Some(header) = tar.get_mut(at..).and_then(|rest| rest.get_mut(..BLOCK)) {
-        put_checksum_right(header);
-        let digits = header[124..135].iter().filter(|byte| byte.is_ascii_digit());
-        let size = digits.fold(0usize, |size, digit| size.saturating_mul(8).saturating_add(usize::from(*digit - b'0')));
-        at = at.saturating_add(BLOCK).saturating_add(size.min(tar.len()).next_multiple_of(BLOCK));
-    }
-}
-
-fn put_checksum_right(header: &mut [u8]) {
-    if header.iter().all(|byte| *byte == 0) {
-        return;
-    }
-    header[148..156].fill(b' ');
-    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-    header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
 }
 
 /// Lines: a letter for the type (`n` begins the next layer), a name, and what follows a second colon is the link or the content.

@@ -5,32 +5,30 @@
 #![no_main]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use coldstart_fuzz::memory::place;
 use coldstart_import::FleetTable;
 use libfuzzer_sys::fuzz_target;
 
-/// The program and the table: in memory, and others for each process.
+/// The program and the table.
 static PLACES: LazyLock<[PathBuf; 2]> = LazyLock::new(|| {
-    let folder = Path::new("/dev/shm");
-    let folder = if folder.is_dir() { folder.to_owned() } else { std::env::temp_dir() };
-    let [program, table] =
-        ["program", "table"].map(|name| folder.join(format!("coldstart-fuzz-{}.{name}", std::process::id())));
+    let [program, table] = ["program", "table"].map(place);
     fs::write(&program, [0; 3 * 4096]).expect("there is room for a small file");
     [program, table]
 });
 
 fuzz_target!(|bytes: &[u8]| {
-    let [program, place] = &*PLACES;
+    let [program, table_path] = &*PLACES;
     let program = program.to_str().expect("its name is UTF-8").as_bytes();
     let lines: Vec<u8> = bytes
         .iter()
         .flat_map(|byte| if *byte == b'@' { program } else { std::slice::from_ref(byte) })
         .copied()
         .collect();
-    fs::write(place, &lines).expect("there is room for a small file");
-    match FleetTable::read(place) {
+    fs::write(table_path, &lines).expect("there is room for a small file");
+    match FleetTable::read(table_path) {
         Err(error) => assert!(error.to_string().contains("coldstart-fuzz-"), "{error}"),
         Ok(table) => {
             let _ = (table.hosts(), table.others().count());

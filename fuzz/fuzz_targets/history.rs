@@ -8,13 +8,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use coldstart_fuzz::memory::place;
 use coldstart_history::{History, Search};
 use coldstart_profile::measurement::KeptMeasurement;
 use libfuzzer_sys::fuzz_target;
 
-/// In memory, and another one for each process.
-static PLACE: LazyLock<PathBuf> =
-    LazyLock::new(|| Path::new("/dev/shm").join(format!("coldstart-fuzz-{}.history", std::process::id())));
+static PLACE: LazyLock<PathBuf> = LazyLock::new(|| place("history"));
 
 static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut history = History::open(&PLACE).expect("there is room");

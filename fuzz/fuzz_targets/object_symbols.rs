@@ -2,20 +2,22 @@
 
 #![no_main]
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use coldstart_fuzz::memory::place;
 use coldstart_order::{FunctionTable, ListEntry, ListFormat, object_sections, read_list, write_list};
 use coldstart_profile::trace::FileId;
 use coldstart_symbols::{ObjectFile, TouchedPages, WantedPages, describe, function_starts, linker_names};
 use libfuzzer_sys::fuzz_target;
 
+static PLACE: LazyLock<PathBuf> = LazyLock::new(|| place("so"));
+
 fuzz_target!(|bytes: &[u8]| {
     let _ = object_sections(bytes);
     let _ = object_sections(&archive(bytes));
 
-    // In memory, and another one for each process.
-    let path = format!("/dev/shm/coldstart-fuzz-{}.so", std::process::id());
-    let path = Path::new(&path);
+    let path = &*PLACE;
     std::fs::write(path, bytes).expect("there is room");
     if let Ok(object) = ObjectFile::open(path) {
         let mut touched = TouchedPages::new();

@@ -5,10 +5,11 @@
 
 #![no_main]
 
-use std::io::{Read, Seek, Write};
+use std::io::{Read, Seek};
 use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 
+use coldstart_fuzz::memory;
 use coldstart_image::read::{Image, InodeType};
 use coldstart_image::start::Front;
 use coldstart_image::verify::check;
@@ -51,19 +52,11 @@ fn image(compression: Compression) -> Vec<u8> {
     };
     let hot = HotOrder { programs: vec!["p".into()], outside: vec![b"a plan".to_vec()], runs: vec![run] };
     let plan = Plan::with_compression(entries, vec!["/".into()], &hot, compression).expect("it fits");
-    let mut file = tempfile();
+    let mut file = memory::file(&[]);
     write_image(&file, &plan, &mut |_| ControlFlow::Continue(())).expect("it is written");
     let mut bytes = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("it is read");
     bytes
-}
-
-/// A file in memory, without a name.
-fn tempfile() -> std::fs::File {
-    let path = std::env::temp_dir().join(format!("coldstart-fuzz-{}", std::process::id()));
-    let file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
-    std::fs::remove_file(path).expect("it is ours");
-    file
 }
 
 fuzz_target!(|bytes: &[u8]| {
@@ -81,8 +74,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn read(bytes: &[u8]) {
-    let mut file = tempfile();
-    let _ = file.write_all(bytes).map(|()| Front::read(&file));
+    let _ = Front::read(&memory::file(bytes));
     let Ok(image) = Image::open(bytes) else { return };
     let (mut entries, mut is_small) = (0usize, true);
     for found in image.walk() {

@@ -7,10 +7,11 @@
 #![no_main]
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use coldstart_fuzz::memory::place;
 use coldstart_profile::trace::figures::Figures;
 use coldstart_profile::trace::{
     Event, EventKind, FileCategory, FileId, Known, Lookup, LookupKind, Moment, ObjectSection, ObjectSegment,
@@ -24,12 +25,7 @@ use coldstart_view::page::{TraceSource, Viewer};
 use coldstart_view::terminal::{self, Characters, TerminalOptions};
 use libfuzzer_sys::fuzz_target;
 
-/// In memory, and another one for each process.
-static PLACE: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = Path::new("/dev/shm");
-    let folder = if folder.is_dir() { folder.to_owned() } else { std::env::temp_dir() };
-    folder.join(format!("coldstart-fuzz-{}.coldtrace", std::process::id()))
-});
+static PLACE: LazyLock<PathBuf> = LazyLock::new(|| place("coldtrace"));
 
 static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let touch = EventKind::Touch(Touch { major: true, ..Touch::default() });

@@ -104,6 +104,15 @@ pub(super) const TARGETS: &[Target] = &[
     elf("object_symbols", 3, &["crates/symbols/src"]),
     elf("pack", 4, &["crates/rewrite/src/anatomy", "crates/rewrite/src/pack"]),
     other(
+        "package_archive",
+        4,
+        &[
+            "crates/app/src/order/appimage/diagnosis.rs",
+            "crates/app/src/order/appimage/file.rs",
+            "crates/survey/src/archive",
+        ],
+    ),
+    other(
         "page_connection",
         2,
         &[
@@ -118,6 +127,7 @@ pub(super) const TARGETS: &[Target] = &[
     other("prefetch_plan", 2, &["crates/profile/src/plan"]),
     elf("prove", 2, &["crates/prove/src/checks", "crates/prove/src/image", "crates/prove/src/tables"]),
     elf("prove_search", 2, &["crates/prove/src/checks", "crates/prove/src/edit.rs", "crates/prove/src/image"]),
+    other("replaced_file", 1, &["crates/packages/src/replacement/record.rs"]),
     other("resolve", 3, &["crates/loader/src/closure.rs", "crates/loader/src/glibc", "crates/loader/src/musl.rs"]),
     other("running_system", 1, &["crates/host/src"]),
     other("saved_page_cache", 1, &["crates/pagecache/src/saved/decode.rs"]),

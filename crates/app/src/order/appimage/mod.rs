@@ -34,6 +34,9 @@ use coldstart_sys::named_file::open_regular;
 use rustix::process::geteuid;
 use serde::Serialize;
 
+#[doc(hidden)]
+pub mod fuzzing;
+
 pub use self::diagnosis::{AppImageDiagnosis, BlockCost, DiagnosisOptions, diagnose_appimage};
 use self::file::{AppImage, Superblock};
 use super::files::merged;
