@@ -107,9 +107,13 @@ pub(super) const TARGETS: &[Target] = &[
         "package_archive",
         4,
         &[
-            "crates/app/src/order/appimage/diagnosis.rs",
             "crates/app/src/order/appimage/file.rs",
-            "crates/survey/src/archive",
+            "crates/survey/src/archive/deb.rs",
+            "crates/survey/src/archive/format.rs",
+            "crates/survey/src/archive/limits.rs",
+            "crates/survey/src/archive/mod.rs",
+            "crates/survey/src/archive/squashfs.rs",
+            "crates/survey/src/archive/unpacked.rs",
         ],
     ),
     other(
