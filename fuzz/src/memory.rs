@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The path of a file or directory that nobody else uses; `name` tells those of one process apart.
+/// A path for a file or directory of this process. `name` makes it different from its others.
 pub fn place(name: &str) -> PathBuf {
     let memory = Path::new("/dev/shm");
     let directory = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };

@@ -9,9 +9,10 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
+use coldstart_sys::ends_with_us::end_with_us;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
@@ -29,12 +30,9 @@ const LONGEST_LINE: u64 = 1 << 16;
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Frame {
-    Package { name: String, version: String },
+    Package(PackageName),
     Member { name: String, bytes: Option<u64> },
-    Damaged(String),
-    Limit(String),
-    Unknown(String),
-    Io(String),
+    Failed(String),
     Done,
 }
 
@@ -53,7 +51,7 @@ pub(crate) fn members(
     let mut reader = Reader::start(program, archive, scratch, room).map_err(ArchiveError::Io)?;
     loop {
         match reader.frame()? {
-            Some(Frame::Package { name, version }) => named(PackageName { name, version }),
+            Some(Frame::Package(package)) => named(package),
             Some(Frame::Member { name, bytes }) => {
                 room.take_file()?;
                 let bytes = bytes.map(|length| reader.bytes(length, scratch, room)).transpose()?;
@@ -61,12 +59,9 @@ pub(crate) fn members(
                     return Err(ArchiveError::Interrupted);
                 }
             }
-            Some(Frame::Damaged(message)) => return Err(ArchiveError::Damaged(message)),
-            Some(Frame::Limit(message)) => return Err(ArchiveError::Limit(message.into())),
-            Some(Frame::Unknown(message)) => return Err(ArchiveError::Unknown(message)),
-            Some(Frame::Io(message)) => return Err(ArchiveError::Io(io::Error::other(message))),
+            Some(Frame::Failed(message)) => return Err(ArchiveError::Apart(message)),
             Some(Frame::Done) => return Ok(()),
-            None => return Err(ArchiveError::Damaged(format!("its reader did not survive it ({})", reader.ended()?))),
+            None => return Err(reader.died()),
         }
     }
 }
@@ -88,7 +83,7 @@ impl Reader {
             .stdin(archive.file().try_clone()?)
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        let mut child = command.spawn()?;
+        let mut child = end_with_us(&mut command).spawn()?;
         let answer = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         Ok(Self { child, answer: BufReader::with_capacity(PORTION, answer) })
     }
@@ -104,13 +99,16 @@ impl Reader {
         let bytes = scratch.bytes(&mut self.answer.by_ref().take(length), room)?;
         match bytes.get().len() as u64 == length {
             true => Ok(bytes),
-            false => Err(ArchiveError::Damaged(format!("its reader did not survive it ({})", self.ended()?))),
+            false => Err(self.died()),
         }
     }
 
-    fn ended(&mut self) -> Result<ExitStatus, ArchiveError> {
+    fn died(&mut self) -> ArchiveError {
         let _ = self.child.kill();
-        self.child.wait().map_err(ArchiveError::Io)
+        match self.child.wait() {
+            Ok(status) => ArchiveError::Damaged(format!("its reader did not survive it ({status})")),
+            Err(error) => ArchiveError::Io(error),
+        }
     }
 }
 
@@ -145,9 +143,9 @@ pub fn serve(arguments: &[OsString]) -> io::Result<()> {
         &archive,
         &Scratch::new(PathBuf::from(scratch)),
         &mut room,
-        &mut |PackageName { name, version }| {
-            // A pipe that nobody reads is noticed at the next member.
-            let _ = answer.borrow_mut().frame(&Frame::Package { name, version });
+        &mut |package| {
+            // If this fails, so does the next frame.
+            let _ = answer.borrow_mut().frame(&Frame::Package(package));
         },
         &mut |member| match answer.borrow_mut().member(member) {
             Ok(()) => true,
@@ -160,13 +158,7 @@ pub fn serve(arguments: &[OsString]) -> io::Result<()> {
     if let Some(error) = failed {
         return Err(error);
     }
-    let last = match done {
-        Ok(()) => Frame::Done,
-        Err(ArchiveError::Damaged(message)) => Frame::Damaged(message),
-        Err(ArchiveError::Limit(message)) => Frame::Limit(message.into_owned()),
-        Err(ArchiveError::Unknown(message)) => Frame::Unknown(message),
-        Err(error @ (ArchiveError::Io(_) | ArchiveError::Interrupted)) => Frame::Io(error.to_string()),
-    };
+    let last = done.map_or_else(|error| Frame::Failed(error.to_string()), |()| Frame::Done);
     let mut answer = answer.into_inner();
     answer.frame(&last)?;
     answer.0.flush()
@@ -220,7 +212,10 @@ mod tests {
         let answer =
             "{\"Member\":{\"name\":\"a\",\"bytes\":4}}\nabc\n{\"Member\":{\"name\":\"b\",\"bytes\":null}}\n\"Done\"\n";
         assert_eq!(answered(answer), (vec![("a".to_owned(), Some(4)), ("b".to_owned(), None)], String::new()));
-        assert_eq!(answered("{\"Damaged\":\"no head\"}\n"), (Vec::new(), "it is damaged: no head".to_owned()));
+        assert_eq!(
+            answered("{\"Failed\":\"it is damaged: no head\"}\n"),
+            (Vec::new(), "it is damaged: no head".to_owned())
+        );
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn tar_members(all: &Bytes, room: &mut Room, receiver: Receiver<'_>) -> Result<(
         let TarKind::Regular(offset, size) = entry.kind else { continue };
         let range = offset as usize..offset.saturating_add(size) as usize;
         let bytes = all.part(range).ok_or_else(|| ArchiveError::Damaged("a file lies outside".to_owned()))?;
-        give(&entry.name, bytes, room, receiver)?;
+        give(&entry.name, Some(bytes), room, receiver)?;
     }
     Ok(())
 }

@@ -21,7 +21,6 @@ mod rpm;
 mod squashfs;
 mod unpacked;
 
-use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -33,6 +32,7 @@ use std::sync::Arc;
 use coldstart_elf::ElfFile;
 use coldstart_profile::printable;
 use coldstart_sys::file_view::FileView;
+use serde::{Deserialize, Serialize};
 
 pub use format::Format;
 pub use limits::{Exceeded, Room};
@@ -85,7 +85,7 @@ impl Bytes {
 }
 
 /// What an archive says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageName {
     /// The package's name.
     pub name: String,
@@ -113,10 +113,13 @@ pub enum ArchiveError {
     Damaged(String),
     /// It is beyond a limit.
     #[error("{0}")]
-    Limit(Cow<'static, str>),
+    Limit(&'static str),
     /// It is of a kind that is not known.
     #[error("{0}")]
     Unknown(String),
+    /// What the process that read it ([`apart`]) says of it.
+    #[error("{0}")]
+    Apart(String),
     /// The receiver of the members ended the work.
     #[error("interrupted")]
     Interrupted,
@@ -124,7 +127,7 @@ pub enum ArchiveError {
 
 impl From<Exceeded> for ArchiveError {
     fn from(Exceeded(what): Exceeded) -> Self {
-        Self::Limit(what.into())
+        Self::Limit(what)
     }
 }
 
@@ -132,7 +135,7 @@ impl ArchiveError {
     /// The error of a stream that is unpacked: a limit, no room, or damage.
     fn of_stream(error: io::Error) -> Self {
         if let Some(Exceeded(what)) = error.get_ref().and_then(|inner| inner.downcast_ref::<Exceeded>()) {
-            return Self::Limit((*what).into());
+            return Self::Limit(what);
         }
         match error.kind() {
             io::ErrorKind::InvalidData
@@ -177,10 +180,10 @@ pub(crate) fn shown_name(name: &[u8]) -> String {
     text.trim_start_matches("./").trim_start_matches('/').to_owned()
 }
 
-/// Passes a member on, if it has bytes that are worth a look.
-fn give(name: &[u8], bytes: Bytes, room: &mut Room, receiver: Receiver<'_>) -> Result<(), ArchiveError> {
+/// Passes a member on, with its bytes if they are worth a look.
+fn give(name: &[u8], bytes: Option<Bytes>, room: &mut Room, receiver: Receiver<'_>) -> Result<(), ArchiveError> {
     room.take_file()?;
-    let bytes = is_of_interest(bytes.get()).then_some(bytes);
+    let bytes = bytes.filter(|bytes| is_of_interest(bytes.get()));
     match receiver(Member { name: shown_name(name), bytes }) {
         true => Ok(()),
         false => Err(ArchiveError::Interrupted),

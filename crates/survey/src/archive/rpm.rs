@@ -52,7 +52,7 @@ pub(super) fn members(
         if mode & TYPE == REGULAR {
             let part = unpacked.part(end.saturating_sub(size)..end);
             let bytes = part.ok_or_else(|| ArchiveError::Damaged(format!("`{name}` is cut off")))?;
-            give(name.as_bytes(), bytes, room, receiver)?;
+            give(name.as_bytes(), Some(bytes), room, receiver)?;
         }
     }
 }

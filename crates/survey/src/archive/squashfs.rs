@@ -7,7 +7,7 @@ use backhand::{FilesystemReader, InnerNode};
 
 use super::limits::Room;
 use super::unpacked::Scratch;
-use super::{ArchiveError, Bytes, Format, Member, Receiver, give, is_of_interest, shown_name};
+use super::{ArchiveError, Bytes, Format, Receiver, give, is_of_interest};
 
 pub(super) fn members(
     archive: &Bytes,
@@ -28,15 +28,8 @@ pub(super) fn members(
         // Most files are no objects, and need not be unpacked.
         let mut start = Vec::new();
         content.by_ref().take(Format::BYTES as u64).read_to_end(&mut start).map_err(ArchiveError::of_stream)?;
-        if is_of_interest(&start) {
-            let bytes = scratch.bytes(&mut Cursor::new(start).chain(content), room)?;
-            give(&name, bytes, room, receiver)?;
-        } else {
-            room.take_file()?;
-            if !receiver(Member { name: shown_name(&name), bytes: None }) {
-                return Err(ArchiveError::Interrupted);
-            }
-        }
+        let unpacked = is_of_interest(&start).then(|| scratch.bytes(&mut Cursor::new(start).chain(content), room));
+        give(&name, unpacked.transpose()?, room, receiver)?;
     }
     Ok(())
 }
