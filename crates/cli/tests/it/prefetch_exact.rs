@@ -92,6 +92,13 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// Whether `trace` sees each page that is touched; otherwise up to 16 are seen as one.
+fn each_page_is_seen() -> bool {
+    let told = json(&coldstart().args(["doctor", "--json"]).output().unwrap());
+    let checks = told["checks"].as_array().unwrap();
+    checks.iter().find(|check| check["name"] == "userfaultfd").unwrap()["status"] == "yes"
+}
+
 fn resident(path: &Path) -> u64 {
     let output = coldstart().args(["pagecache", "show", "--json"]).arg(path).output().unwrap();
     json(&output)["files"][0]["resident_pages"].as_u64().unwrap()
@@ -122,7 +129,13 @@ fn assert_weighed(said: &Value) {
     let (exact, cached) = (&choice["exact"], &choice["cached"]);
     let used = exact["used_bytes"].as_u64().unwrap();
     assert!(used >= wanted().len() as u64 * 4096, "{choice}");
-    assert!(used * 3 < cached["used_bytes"].as_u64().unwrap(), "the kernel read around each page: {choice}");
+    let read_around = cached["used_bytes"].as_u64().unwrap();
+    if each_page_is_seen() {
+        assert!(used * 3 < read_around, "the kernel read around each page: {choice}");
+    } else {
+        // Seen with up to 15 others, of the cached ones.
+        assert!(used <= read_around, "{choice}");
+    }
     assert!(exact["predicted_seconds"].as_f64().unwrap() > 0.0, "{choice}");
     let taken = if choice["taken"] == "exact" { exact } else { cached };
     assert_eq!(taken["bytes"], said["bytes"], "{choice}");

@@ -14,6 +14,7 @@ use coldstart_host::process::{Mapping, ProcessFiles, numbers};
 use coldstart_profile::plan::{PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use coldstart_profile::{FileIdentity, PageRange};
 use coldstart_testing::skip;
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use serde_json::Value;
 
 use crate::cold::make_cold;
@@ -32,9 +33,12 @@ struct Scene {
 }
 
 impl Scene {
-    /// A folder on a real disk with a file of [`PAGES`] pages.
+    /// A folder on a real disk with a file of [`PAGES`] pages. On the mount of the root directory if possible: pages of
+    /// other mounts are not kept.
     fn new() -> Self {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let places = [env!("CARGO_TARGET_TMPDIR"), "/var/tmp"];
+        let place = places.into_iter().find(|place| is_on_root_mount(Path::new(place)));
+        let folder = tempfile::tempdir_in(place.unwrap_or(places[0])).unwrap();
         let scene = Self { folder, predicted_replay: Duration::from_secs(15) };
         fs::write(scene.data(), vec![b'x'; PAGES as usize * 4096]).unwrap();
         scene
@@ -91,6 +95,24 @@ impl Scene {
         fs::write(&path, plan.to_bytes().unwrap()).unwrap();
         path
     }
+}
+
+/// Whether a directory lies on the mount of the root directory.
+fn is_on_root_mount(directory: &Path) -> bool {
+    let mount = |path: &Path| {
+        let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+        Some((found.stx_mnt_id, found.stx_dev_major, found.stx_dev_minor))
+    };
+    mount(directory).is_some_and(|place| mount(Path::new("/")) == Some(place))
+}
+
+/// Whether pages of a scene are kept; otherwise the test is skipped.
+fn keeps_pages(scene: &Scene) -> bool {
+    let keeps = is_on_root_mount(scene.folder.path());
+    if !keeps {
+        skip("neither the build directory nor /var/tmp lies on the mount of the root directory");
+    }
+    keeps
 }
 
 /// `FIRST coldstart prefetch run PLAN -- PROGRAM`.
@@ -226,6 +248,9 @@ fn running(scene: &Scene) -> (Child, ProcessFiles) {
 #[test]
 fn the_process_beside_the_program_ends_with_it() {
     let scene = Scene::new();
+    if !keeps_pages(&scene) {
+        return;
+    }
     let (mut child, keeper) = running(&scene);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -235,6 +260,9 @@ fn the_process_beside_the_program_ends_with_it() {
 #[test]
 fn the_process_beside_the_program_has_nothing_of_it() {
     let scene = Scene::new();
+    if !keeps_pages(&scene) {
+        return;
+    }
     let (child, keeper) = running(&scene);
     let descriptors = || {
         let names = fs::read_dir(keeper.at("fd")).unwrap().map(|entry| entry.unwrap().path());
@@ -329,6 +357,9 @@ fn unmounts_behind(start: &str) {
 #[test]
 fn the_process_beside_the_program_ends_when_the_program_has_settled() {
     let scene = Scene::new();
+    if !keeps_pages(&scene) {
+        return;
+    }
     let plan = scene.plan(&scene.data(), true);
     let mut command = through(&["env"], &plan, &["cat"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
@@ -344,6 +375,9 @@ fn the_process_beside_the_program_ends_when_the_program_has_settled() {
 #[test]
 fn a_process_beside_the_program_that_is_stopped_ends_all_the_same() {
     let mut scene = Scene::new();
+    if !keeps_pages(&scene) {
+        return;
+    }
     scene.predicted_replay = Duration::from_millis(1);
     let (mut child, keeper) = running(&scene);
     let number: i32 = keeper.directory().file_name().unwrap().to_str().unwrap().parse().unwrap();
@@ -389,6 +423,9 @@ fn what_another_start_replays_is_not_replayed_again() {
 #[test]
 fn many_starts_at_once_have_one_process_beside_them() {
     let scene = Scene::new();
+    if !keeps_pages(&scene) {
+        return;
+    }
     let plan = scene.plan(&scene.data(), true);
     let witness = scene.witness();
     // Not each time: on a loaded machine a program may have started without waiting for its replay.
