@@ -29,28 +29,27 @@ pub(crate) fn test(arguments: &TestArguments) -> Result<()> {
     if !arguments.is_whole() {
         return Ok(());
     }
-    let libraries = libraries_with_examples()?;
-    run(cargo().args(["test", "--doc", "--quiet"]).args(libraries.iter().flat_map(|library| ["--package", library])))?;
+    let chosen = packages_for_examples()?;
+    run(cargo().args(["test", "--doc", "--quiet"]).args(chosen.iter().flat_map(|package| ["--package", package])))?;
     crate::web::test()
 }
 
-/// Libraries whose documentation has blocks of code. Starting rustdoc for the others takes minutes in all.
-fn libraries_with_examples() -> Result<Vec<String>> {
+/// Libraries whose documentation has blocks of code: starting rustdoc for the others takes minutes in all. And all packages that are
+/// no library: for fewer packages cargo turns on fewer features of their dependencies, and builds those once more.
+fn packages_for_examples() -> Result<Vec<String>> {
     let metadata = metadata(&["--no-deps"])?;
-    let mut libraries = Vec::new();
+    let mut chosen = Vec::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
-        let is_library = |target: &Value| target["kind"] == json!(["lib"]);
-        if !package["targets"].as_array().is_some_and(|targets| targets.iter().any(is_library)) {
-            continue;
-        }
         let (Some(name), Some(manifest)) = (package["name"].as_str(), package["manifest_path"].as_str()) else {
             bail!("cargo metadata names a package without a manifest");
         };
-        if has_examples(&Path::new(manifest).with_file_name("src"))? {
-            libraries.push(name.to_owned());
+        let is_library = |target: &Value| target["kind"] == json!(["lib"]);
+        let has_library = package["targets"].as_array().is_some_and(|targets| targets.iter().any(is_library));
+        if !has_library || has_examples(&Path::new(manifest).with_file_name("src"))? {
+            chosen.push(name.to_owned());
         }
     }
-    Ok(libraries)
+    Ok(chosen)
 }
 
 fn has_examples(sources: &Path) -> Result<bool> {
