@@ -4,7 +4,7 @@
 //! |---|---|
 //! | which directories belong to the system, and which to a user | `directories.rs` |
 //! | what would be written where, for each kind of place | `place/` |
-//! | the record of an installation; paths in it that are not text | `manifest.rs`, `stored.rs` |
+//! | the record of an installation | `manifest.rs` |
 //! | all installations of a system or a user; one writer at a time | `registry.rs`, `lock.rs` |
 //! | the packages that a plan's files came from | `plan_packages.rs` |
 //! | one file: what stands there, its backup, writing and restoring it | `file/` |
@@ -28,10 +28,10 @@ mod plan_packages;
 mod registry;
 mod replacer;
 mod shared;
-mod stored;
 mod transaction;
 mod update;
 
+pub use coldstart_output::Stored;
 pub use directories::{Directories, Environment, Scope};
 pub use error::InstallError;
 pub use file::{Before, FileState, PlannedFile, WrittenFile};
@@ -44,6 +44,5 @@ pub use plan_packages::{PACKAGES_SCHEMA, PackageFiles, PlanPackages};
 pub use registry::{Found, IMAGE, INDEX, Installation, MANIFEST, PACKAGES, PLAN, Registry, STARTER};
 pub use replacer::{NoReplacer, ReplacedState, Replacer};
 pub use shared::{PlannedContent, PlannedShared, SharedContent, SharedFile};
-pub use stored::Stored;
 pub use transaction::{Draft, DraftPlace, Repaired, Undone, install, repair, uninstall};
 pub use update::{update_changed_files, update_image, update_index, update_plan};

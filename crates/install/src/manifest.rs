@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::InstallError;
 use crate::file::{FileState, WrittenFile, read_regular, sha256};
 use crate::shared::{self, SharedFile};
-use crate::stored::Stored;
+use coldstart_output::Stored;
 
 /// The kind of a place at which an image is mounted for all users, as `--place` names it.
 pub const MOUNT: &str = "mount";

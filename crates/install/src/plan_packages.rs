@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::InstallError;
 use crate::file::read_regular;
-use crate::stored::Stored;
+use coldstart_output::Stored;
 
 /// The name and version of the format.
 pub const PACKAGES_SCHEMA: &str = "coldstart.installed-packages/1";

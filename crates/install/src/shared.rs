@@ -21,7 +21,7 @@ use crate::file::{
 };
 use crate::manifest::{Manifest, PlaceRecord};
 use crate::registry::Registry;
-use crate::stored::Stored;
+use coldstart_output::Stored;
 
 /// A shared file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]

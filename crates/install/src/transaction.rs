@@ -23,7 +23,7 @@ use crate::manifest::{InstallationState, MOUNT, Manifest, NewManifest, PlaceReco
 use crate::registry::{Installation, Registry};
 use crate::replacer::Replacer;
 use crate::shared::{self, PlannedShared, Released};
-use crate::stored::Stored;
+use coldstart_output::Stored;
 
 /// A place as planned.
 #[derive(Clone, Debug, Default)]

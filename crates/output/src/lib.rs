@@ -9,6 +9,7 @@
 //! | the mark on a file with a temporary name, and the removal of abandoned ones | `mark.rs`, `leftovers.rs` |
 //! | owner, group, access list and mode of the file that is replaced | `rights.rs` |
 //! | names flushed to disk | `directory.rs` |
+//! | words and paths in JSON, also those that are not UTF-8 | `stored.rs` |
 //!
 //! Not obvious: a symbolic link at the output's name is replaced, never followed. A user who can create links in a
 //! world-writable directory must not choose which file we replace.
@@ -22,6 +23,7 @@ mod mark;
 mod place;
 mod rights;
 mod staged;
+mod stored;
 
 pub use directory::flush_directory;
 pub use error::{OutputError, OutputRefusal};
@@ -30,3 +32,4 @@ pub use leftovers::{Leftovers, remove_leftovers};
 pub use mark::MARK;
 pub use place::{OutputKind, OutputTarget};
 pub use staged::{StagedFile, link_open_file, still_has};
+pub use stored::Stored;

@@ -34,6 +34,7 @@ pub mod shared_work;
 pub mod stop_filter;
 pub mod syscall_observer;
 pub mod time_stamp;
+pub mod tracefs;
 pub mod tracing;
 pub mod userfault;
 pub mod wait;

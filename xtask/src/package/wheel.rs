@@ -76,7 +76,10 @@ pub(super) fn try_out(wheel: &Path, output: &Path) -> Result<()> {
 /// The program maturin, fetched once.
 fn maturin() -> Result<PathBuf> {
     let list = workspace().join("xtask/src/package/maturin.txt");
-    let place = target_directory()?.join("maturin-1.16.0");
+    let text = fs::read_to_string(&list)?;
+    let version = text.lines().find_map(|line| line.strip_prefix("maturin==")?.split_whitespace().next());
+    let version = version.with_context(|| format!("{} names no version", list.display()))?;
+    let place = target_directory()?.join(format!("maturin-{version}"));
     if !place.exists() {
         let partial = emptied(place.with_extension("partial"))?;
         let mut pip = Command::new("python3");

@@ -34,22 +34,28 @@ const MODULES: &[(&str, &str)] = &[
     ("rewrite", "replace_killed"),
 ];
 
-/// The tests in groups that run one after another: first all that may run beside each other, then each group that may not.
-pub(super) fn groups(tests: Vec<Test<'_>>) -> Vec<Vec<Test<'_>>> {
+/// Tests in groups that run one after another.
+pub(super) struct Groups<'a> {
+    /// All that may run beside each other.
+    pub(super) shared: Vec<Test<'a>>,
+    /// Each with the machine for itself.
+    pub(super) alone: Vec<Vec<Test<'a>>>,
+}
+
+pub(super) fn groups(tests: Vec<Test<'_>>) -> Groups<'_> {
     let (alone, shared): (Vec<_>, Vec<_>) = tests.into_iter().partition(|test| {
         let package = test.binary.package.as_str();
         PACKAGES.contains(&package) || test.module().is_some_and(|module| MODULES.contains(&(package, module)))
     });
-    let mut groups = vec![shared];
+    let mut groups: Vec<Vec<Test<'_>>> = Vec::new();
     for test in alone {
         let is_of = |first: &Test<'_>| first.binary == test.binary && first.module() == test.module();
-        match groups.iter_mut().skip(1).find(|group| group.first().is_some_and(is_of)) {
+        match groups.iter_mut().find(|group| group.first().is_some_and(is_of)) {
             Some(group) => group.push(test),
             None => groups.push(vec![test]),
         }
     }
-    groups.retain(|group| !group.is_empty());
-    groups
+    Groups { shared, alone: groups }
 }
 
 #[cfg(test)]
@@ -67,8 +73,9 @@ mod tests {
         let (units, integrations) = (binary(package, false), binary(package, true));
         let tests = unit.iter().map(|name| Test { binary: &units, name: (*name).to_owned() });
         let others = integration.iter().map(|name| Test { binary: &integrations, name: (*name).to_owned() });
-        let groups = groups(others.chain(tests).collect());
-        groups.into_iter().map(|group| group.into_iter().map(|test| test.name).collect()).collect()
+        let Groups { shared, alone } = groups(others.chain(tests).collect());
+        let groups = std::iter::once(shared).chain(alone).filter(|group| !group.is_empty());
+        groups.map(|group| group.into_iter().map(|test| test.name).collect()).collect()
     }
 
     #[test]

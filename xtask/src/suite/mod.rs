@@ -21,6 +21,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use fs_err as fs;
 
+use machine_wide::Groups;
 use report::Report;
 use run::Running;
 use times::Times;
@@ -35,7 +36,7 @@ const LONGEST_TEST: u32 = 6;
 pub(crate) struct TestArguments {
     /// Only tests whose `PACKAGE::BINARY::NAME` contains one of these
     filters: Vec<String>,
-    /// How many tests run at the same time [default: one for each processor]
+    /// How many tests run at the same time [default: one for each processor, and one more while the machine is shared]
     #[arg(long)]
     jobs: Option<usize>,
     /// Run the test programs that this file names instead of building them: on a machine without cargo
@@ -81,18 +82,21 @@ pub(crate) fn run(arguments: &TestArguments, environment: &[(&str, &str)]) -> Re
         };
         tests.extend(binary.tests()?.into_iter().filter(wanted).map(|name| run::Test { binary, name }));
     }
-    let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)).max(1);
-    let running = Running {
-        jobs,
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
+    let running = |extra| Running {
+        jobs: arguments.jobs.unwrap_or(processors + extra).max(1),
         environment: &environment,
         fail_fast: arguments.fail_fast,
         longest_test: longest / LONGEST_TEST,
         deadline,
     };
     let mut report = Report::begin(tests.len());
-    for group in machine_wide::groups(tests) {
+    let Groups { shared, alone } = machine_wide::groups(tests);
+    // Of tests that share the machine a third is waiting, for a turn or for a program.
+    let groups = std::iter::once((1, shared)).chain(alone.into_iter().map(|group| (0, group)));
+    for (extra, group) in groups {
         let order = times.longest_first(group);
-        running.run_all(order, |outcome| {
+        running(extra).run_all(order, |outcome| {
             times.note(&outcome);
             report.add(outcome);
         });

@@ -20,11 +20,14 @@ use crate::text;
 /// Makes the calls and prints what happened. No argument: everything is tried on what every system has.
 const WITNESS: &str = include_str!("doctor/witness.py");
 
-/// Installs a filter as container managers do: `cachestat` looks as if the kernel were old, performance events are refused.
+/// Starts a program for which some system calls fail.
 const FILTERED: &str = include_str!("doctor/filtered.py");
 
-/// Installs a filter that makes `prctl` look as on Linux before 6.4.
-const OLD_PRCTL: &str = include_str!("doctor/old_prctl.py");
+/// As container managers do: `cachestat` fails as on an old kernel (`ENOSYS`), performance events are refused (`EPERM`).
+const OF_A_CONTAINER: [&str; 2] = if cfg!(target_arch = "aarch64") { ["451=38", "241=1"] } else { ["451=38", "298=1"] };
+
+/// `prctl` does not know `PR_GET_AUXV` (`EINVAL`), as before Linux 6.4.
+const OF_OLD_PRCTL: &str = if cfg!(target_arch = "aarch64") { "167:1096112214=22" } else { "157:1096112214=22" };
 
 /// A root made of what the machine's root holds, with a proc of its own, reached by pivot_root, as container managers do.
 const CONTAINER: &str = include_str!("doctor/container.sh");
@@ -235,7 +238,8 @@ fn claims_hold_in_a_user_namespace_with_read_only_settings() {
 fn claims_hold_behind_a_filter_of_system_calls() {
     let scratch = Scratch::new();
     let filtered = scratch.path("filtered.py");
-    let scene = scene(&["/usr/bin/python3", filtered.to_str().unwrap(), "/usr/bin/env"]);
+    let [cachestat, events] = OF_A_CONTAINER;
+    let scene = scene(&["/usr/bin/python3", filtered.to_str().unwrap(), cachestat, events, "--", "/usr/bin/env"]);
     if let Err(reason) = works(&scene, &scratch) {
         return skip(&reason);
     }
@@ -340,7 +344,7 @@ fn works_in_a_chroot_with_nothing_but_the_program() {
     assert_eq!(output.status.code(), Some(1));
     // Without files of the kernel's, the size of a page comes from `prctl` or from what the process was started with.
     let mut older = Command::new("python3");
-    older.args(["-c", OLD_PRCTL, "chroot"]).arg(&root).args(["/coldstart", "doctor", "--json"]);
+    older.args(["-c", FILTERED, OF_OLD_PRCTL, "--", "chroot"]).arg(&root).args(["/coldstart", "doctor", "--json"]);
     let older = older.stdin(Stdio::null()).output().unwrap();
     assert_eq!(older.status.code(), Some(1), "{}", text(&older.stderr));
     let measure = |state: &str, expected: i32| {

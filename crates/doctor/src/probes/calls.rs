@@ -10,11 +10,11 @@ use coldstart_host::kernel::settings::DROP_CACHES;
 use coldstart_host::process::ProcessFiles;
 use coldstart_sys::cachestat::cachestat;
 use coldstart_sys::mincore::mincore;
+use coldstart_sys::tracefs::mount_detached;
 use perf_event::Builder;
 use perf_event::events::Software;
 use rustix::fs::{Access, AtFlags, CWD, MemfdFlags, Mode, OFlags, accessat, memfd_create, open, stat};
 use rustix::io::Errno;
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use super::{OthersFile, Probes};
@@ -68,12 +68,7 @@ fn try_perf(user_only: bool) -> Answer {
 
 /// Mounts tracefs detached, and checks the files that a recording would write to.
 fn try_tracefs() -> (Answer, Answer, Answer) {
-    let mount = || -> Result<OwnedFd, Errno> {
-        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-        fsconfig_create(&context)?;
-        fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
-    };
-    let mount = match mount() {
+    let mount = match mount_detached() {
         Ok(mount) => mount,
         Err(errno) => return (Answer::of::<()>(Err(errno)), Answer::default(), Answer::default()),
     };

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Before, FileState, MARK, MOST_BYTES, WrittenFile};
 use crate::error::InstallError;
-use crate::stored::Stored;
+use coldstart_output::Stored;
 
 /// SHA-256, hexadecimal: what `sha256sum` prints.
 pub(crate) fn sha256(bytes: &[u8]) -> String {

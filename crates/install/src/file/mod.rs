@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::stored::Stored;
+use coldstart_output::Stored;
 
 pub(crate) use look::{Standing, is_marked, look, read_regular, sha256};
 pub(crate) use restore::{flush_parent, remove, remove_empty, restore};

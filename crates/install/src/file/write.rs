@@ -13,7 +13,7 @@ use rustix::process::geteuid;
 use super::look::{Standing, is_marked, look, sha256, state};
 use super::{Before, FileState, PlannedFile, WrittenFile};
 use crate::error::InstallError;
-use crate::stored::Stored;
+use coldstart_output::Stored;
 
 /// The record of a file that is to be written; `backup` is the name for a copy of what stands there. Nothing is changed.
 pub(crate) fn prepare(planned: &PlannedFile, backup: String) -> Result<WrittenFile, InstallError> {

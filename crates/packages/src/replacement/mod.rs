@@ -139,12 +139,12 @@ impl Replacement {
 
     /// The file, with the root before it.
     pub fn file(&self) -> PathBuf {
-        inside(&self.root, &self.record.file.path())
+        inside(&self.root, self.record.file.path())
     }
 
     /// Its original, with the root before it: what a refresh must change again.
     pub fn kept(&self) -> PathBuf {
-        inside(&self.root, &self.record.kept.path())
+        inside(&self.root, self.record.kept.path())
     }
 
     /// Whether dpkg is told that the package's file has another name.
@@ -194,7 +194,7 @@ impl Replacement {
         files::flush(&file)?;
         after(Step::Linked);
         if self.record.diverted {
-            dpkg::divert(&self.root, &self.record.file.path(), &self.record.kept.path())?;
+            dpkg::divert(&self.root, self.record.file.path(), self.record.kept.path())?;
             after(Step::Diverted);
         }
         files::put(staged, &file)?;
@@ -221,7 +221,7 @@ impl Replacement {
             return Err(PackageError::Foreign(file));
         }
         let mut staged = files::stage(changed, &kept, &file)?;
-        let owner = owner_of(&self.root, &self.record.file.path())?.owner().cloned();
+        let owner = owner_of(&self.root, self.record.file.path())?.owner().cloned();
         self.record.pending = Some(Pending { original, changed: staged_digest(&staged)?, owner });
         self.record.write(&self.records)?;
         after(Step::Recorded);
@@ -246,7 +246,7 @@ impl Replacement {
             return Ok(Condition::Interrupted);
         }
         let (kept, now) = (files::digest(&self.kept())?, files::digest(&self.file())?);
-        let owner = || owner_of(&self.root, &self.record.file.path());
+        let owner = || owner_of(&self.root, self.record.file.path());
         Ok(match (kept, now) {
             (None, _) if self.record.diverted && owner()? == Ownership::None => Condition::PackageGone,
             (_, now) if now.as_ref() != Some(&self.record.changed) => Condition::Overwritten,

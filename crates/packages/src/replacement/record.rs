@@ -1,12 +1,11 @@
 //! The record of a replaced file: written before anything is changed, so that a kill can be repaired.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use coldstart_output::{StagedFile, flush_directory};
+use coldstart_output::{StagedFile, Stored, flush_directory};
 use serde::{Deserialize, Serialize};
 
 use super::files::Identity;
@@ -30,30 +29,6 @@ pub(super) enum Phase {
     Undoing,
 }
 
-/// A path: text where it is UTF-8, else bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Name {
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
-impl Name {
-    pub(super) fn path(&self) -> PathBuf {
-        match self {
-            Self::Text(text) => PathBuf::from(text),
-            Self::Bytes(bytes) => PathBuf::from(OsString::from_vec(bytes.clone())),
-        }
-    }
-}
-
-impl From<&Path> for Name {
-    fn from(path: &Path) -> Self {
-        path.to_str()
-            .map_or_else(|| Self::Bytes(path.as_os_str().as_bytes().to_vec()), |text| Self::Text(text.to_owned()))
-    }
-}
-
 /// What a refresh is about to put in place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pending {
@@ -67,9 +42,9 @@ pub(super) struct Pending {
 pub(super) struct Record {
     pub(super) schema: String,
     /// The path inside the root, as the package manager knows it.
-    pub(super) file: Name,
+    pub(super) file: Stored,
     /// Where the original is.
-    pub(super) kept: Name,
+    pub(super) kept: Stored,
     /// Whether dpkg was told.
     pub(super) diverted: bool,
     /// The package when this was recorded.
@@ -88,7 +63,7 @@ pub(super) struct Record {
 impl Record {
     pub(super) fn new(file: &Path, kept: &Path, diverted: bool, owner: Option<Owner>, digests: [String; 2]) -> Self {
         let [original, changed] = digests;
-        let (file, kept) = (Name::from(file), Name::from(kept));
+        let (file, kept) = (Stored::from(file), Stored::from(kept));
         let schema = SCHEMA.to_owned();
         Self {
             schema,

@@ -34,8 +34,8 @@ impl Replacement {
         }
         after(Step::Restored);
         let (listed, to) = (self.record.file.path(), self.record.kept.path());
-        if self.record.diverted && dpkg::true_name(&self.root, &listed)? == to {
-            dpkg::remove_diversion(&self.root, &listed, &to)?;
+        if self.record.diverted && dpkg::true_name(&self.root, listed)? == to {
+            dpkg::remove_diversion(&self.root, listed, to)?;
         }
         after(Step::NotDiverted);
         files::remove(&kept)?;
@@ -57,7 +57,7 @@ impl Replacement {
             (Some(_), Some(_)) if !is_ours => Err(PackageError::Foreign(file)),
             (_, Some(_)) => Ok(false),
             (Some(_), None) if is_ours => {
-                let package = match owner_of(&self.root, &self.record.file.path())? {
+                let package = match owner_of(&self.root, self.record.file.path())? {
                     Ownership::None if self.record.diverted => return Ok(true),
                     ownership => ownership.owner().map(|owner| owner.package.clone()),
                 };

@@ -4,10 +4,9 @@
 //! usually mount it detached (`fsmount`), which needs no unmount. Source: `Documentation/trace/events.rst`.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use crate::tracefs::mount_detached;
 
 /// A field of a tracepoint's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +59,6 @@ pub(super) fn find() -> Option<(Tracepoint, Tracepoint)> {
         let mount = mount_detached().ok()?;
         both(&coldstart_host::descriptor::path(&mount).join("events"))
     })
-}
-
-fn mount_detached() -> io::Result<std::os::fd::OwnedFd> {
-    let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    fsconfig_create(&context)?;
-    Ok(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
 }
 
 fn read(event: &Path) -> Option<Tracepoint> {

@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use coldstart_sys::tracefs::mount_detached;
 
 use super::line::Line;
 
@@ -44,9 +44,7 @@ impl Instance {
     /// # Errors
     /// Fails without `CAP_SYS_ADMIN`, or where the kernel has no tracefs.
     pub(crate) fn make() -> io::Result<Self> {
-        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-        fsconfig_create(&context)?;
-        let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
+        let mount = mount_detached()?;
         let instances = coldstart_host::descriptor::path(&mount).join("instances");
         let (directory, lock) = make_locked(&instances)?;
         let instance = Self { directory, _lock: lock, _mount: mount };

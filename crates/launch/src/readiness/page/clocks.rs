@@ -94,6 +94,7 @@ mod tests {
 
     #[test]
     fn readings_agree() {
-        assert!(Clocks::read().agrees_with(&Clocks::read()));
+        // Not if the processor was taken away between the readings of one.
+        assert!((0..100).any(|_| Clocks::read().agrees_with(&Clocks::read())));
     }
 }
