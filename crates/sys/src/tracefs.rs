@@ -1,11 +1,11 @@
-//! A mount of tracefs of our own: it is there whether or not the machine has one, and nobody else sees it.
+//! A detached mount of tracefs, which works whether or not the machine has tracefs mounted.
 
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
-/// Mounts tracefs nowhere. Its files are reached through the descriptor, and it ends with that.
+/// Mounts tracefs at no path: its files are reached through the descriptor, and closing that unmounts it.
 ///
 /// # Errors
 /// `EPERM` without `CAP_SYS_ADMIN`, `ENODEV` where the kernel has no tracefs.

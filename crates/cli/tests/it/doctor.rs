@@ -185,10 +185,9 @@ fn holds_of_trace(scene: &Scene, scratch: &Scratch, report: &Value) {
     let notes = shown["run"]["notes"].to_string();
     assert_eq!(claims("page-fills"), !notes.contains("tracefs"), "{notes}\n{}", told());
     let has_main = shown["phases"].to_string().contains("\"main\"");
-    // On a slow machine tracing may not answer in time, which is told as unknown.
-    let of_main = ["debug-registers", "tracing"].map(|name| check(report, name)["status"].as_str().unwrap());
-    if !of_main.contains(&"unknown") || of_main.contains(&"no") {
-        assert_eq!(of_main == ["yes"; 2], has_main, "{}", told());
+    // On a slow machine the attempt may not end in time. Then nothing is claimed.
+    if check(report, "tracing")["status"] != "unknown" {
+        assert_eq!(claims("debug-registers") && claims("tracing"), has_main, "{}", told());
     }
 }
 
