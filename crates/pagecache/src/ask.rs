@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use coldstart_profile::{PAGE_SIZE, PageRange, page_count};
 use coldstart_sys::cachestat::{CacheStat, cachestat};
 use coldstart_sys::facility_error::FacilityError;
+use coldstart_sys::fiemap::{Extent, ExtentFlags, fiemap};
 use coldstart_sys::mincore::mincore;
 
 use crate::cache_file::CacheFile;
@@ -20,6 +21,10 @@ use crate::survey::{Pages, Run, resident_runs};
 
 /// Larger files are not listed by `mincore` alone: 16 TiB take about a minute.
 const MOST_LISTED_BYTES: u64 = 16 << 40;
+
+/// Where only `mincore` works, parts of this size that are a hole count as not resident and are not listed: each would
+/// take 60 ms and more. Smaller ones are listed, because whoever reads a hole puts its zeros in the page cache.
+const LEAST_HOLE_BYTES: u64 = 16 << 30;
 
 /// Which facilities are reliable for a file.
 struct Ways {
@@ -92,6 +97,7 @@ impl<F: AsFd> CacheFile<F> {
             may_count: ways.counts.is_some(),
             may_list: ways.may_list,
             listed: ways.counts.is_none(),
+            extents: if ways.counts.is_none() && self.size >= LEAST_HOLE_BYTES { extents(&self.file) } else { None },
         };
         let runs = match resident_runs(&mut pages, self.size.div_ceil(base)) {
             Ok(runs) => runs,
@@ -148,16 +154,33 @@ struct AskKernel<'a, F> {
     may_list: bool,
     /// Whether `mincore` has answered: then its notion of "resident" holds for part of the ranges.
     listed: bool,
+    /// What of the file is not a hole, in order; `None` if unknown or of no use.
+    extents: Option<Vec<Extent>>,
+}
+
+/// All extents of a file, those that are not written yet included.
+fn extents(file: impl AsFd) -> Option<Vec<Extent>> {
+    let extents = fiemap(file).ok()?;
+    let are_all = extents.last().is_none_or(|last| last.flags.has(ExtentFlags::LAST));
+    are_all.then_some(extents)
+}
+
+/// Whether none of the extents reaches into bytes `start .. end`.
+fn is_hole(extents: &[Extent], start: u64, end: u64) -> bool {
+    let behind = extents.partition_point(|extent| extent.file_offset.saturating_add(extent.length) <= start);
+    extents.get(behind).is_none_or(|extent| extent.file_offset >= end)
 }
 
 impl<F: AsFd> Pages for AskKernel<'_, F> {
     type Error = FacilityError;
 
     fn count(&mut self, start: u64, count: u64) -> Result<Option<u64>, FacilityError> {
-        if !self.may_count {
-            return Ok(None);
-        }
         let offset = start * self.base;
+        if !self.may_count {
+            let is_large = count * self.base >= LEAST_HOLE_BYTES;
+            let hole = |extents: &Vec<Extent>| is_large && is_hole(extents, offset, offset + count * self.base);
+            return Ok(self.extents.as_ref().is_some_and(hole).then_some(0));
+        }
         let length = (count * self.base).min(self.size.saturating_sub(offset));
         Ok(Some(cachestat(self.file, offset, length)?.cached))
     }
@@ -176,6 +199,24 @@ impl<F: AsFd> Pages for AskKernel<'_, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hole_is_where_no_extent_reaches() {
+        let extent = |file_offset, length| Extent { file_offset, physical: 0, length, flags: ExtentFlags(0) };
+        let extents = [extent(10, 10), extent(30, 5)];
+        for (start, end, expected) in [
+            (0, 10, true),
+            (0, 11, false),
+            (19, 30, false),
+            (20, 30, true),
+            (20, 31, false),
+            (34, 99, false),
+            (35, 99, true),
+        ] {
+            assert_eq!(is_hole(&extents, start, end), expected, "{start} .. {end}");
+        }
+        assert!(is_hole(&[], 0, 1));
+    }
 
     #[test]
     fn larger_base_pages_become_pages_of_4_kib_cut_at_the_end() {

@@ -74,7 +74,8 @@ pub enum Method {
     Empty,
     /// Counted by `cachestat(2)`; ranges, if any, found by bisecting.
     Cachestat,
-    /// Listed by `mincore(2)`. Pages still being read do not count, with `cachestat` they do.
+    /// Listed by `mincore(2)`. Pages still being read do not count, with `cachestat` they do. Without `cachestat`,
+    /// large holes (16 GiB and more) count as not resident.
     Mincore,
 }
 

@@ -1,10 +1,13 @@
 //! Eviction: what goes, what stays, and whether the reason given is the true one.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use coldstart_pagecache::{Backing, EvictOptions, Evicted, FileKey, Holder, Stayed, evict, find_holders};
+use coldstart_sys::cachestat;
 
 use crate::common::{file_with, fincore, nearly_all, run, scratch, skip};
 
@@ -85,16 +88,26 @@ fn a_partial_last_page_goes_too() {
 fn unwritten_pages_stay_until_written() {
     let directory = scratch();
     let path = directory.path().join("dirty");
-    let mut file = std::fs::File::create(&path).unwrap();
-    // Written back by somebody else's sync at a bad moment, pages would go at once: try anew.
-    for attempt in 0.. {
-        file.write_all(&vec![7; 50 * 4096]).unwrap();
-        let evicted = evict(&path, PLAIN).unwrap();
-        if after(&evicted) > 0 {
-            assert!(matches!(evicted.reasons(&[], 0)[0], Stayed::Unwritten(1..)), "{evicted:?}");
-            break;
-        }
-        assert!(attempt < 20, "dirty pages never stayed: {evicted:?}");
+    let file = std::fs::File::create(&path).unwrap();
+    let contents = vec![7; 50 * 4096];
+    file.write_all_at(&contents, 0).unwrap();
+    // The kernel may write pages at any time, and then they are evicted: somebody keeps writing.
+    let is_over = AtomicBool::new(false);
+    let evicted = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                file.write_all_at(&contents, 0).unwrap();
+            }
+        });
+        let evicted = (0..20).map(|_| evict(&path, PLAIN).unwrap()).find(|evicted| after(evicted) > 0);
+        is_over.store(true, Ordering::Relaxed);
+        writer.join().unwrap();
+        evicted.expect("dirty pages never stayed")
+    });
+    match evicted.reasons(&[], 0)[0] {
+        Stayed::Unwritten(1..) => assert!(cachestat::is_there()),
+        Stayed::UnwrittenOrInUse => assert!(!cachestat::is_there(), "{evicted:?}"),
+        _ => panic!("{evicted:?}"),
     }
     let evicted = evict(&path, WRITE_FIRST).unwrap();
     assert_eq!(after(&evicted), 0, "{evicted:?}");

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use coldstart_launch::{CommandLine, LaunchOptions, Output};
-use coldstart_profile::trace::{Event, EventKind, FileId, Layer, StartState, Touch, Trace};
+use coldstart_profile::trace::{Event, EventKind, FileId, Layer, PagesSeen, StartState, Touch, Trace};
 use coldstart_sys::tracing::Tracer;
 use coldstart_testing::succeed;
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
@@ -51,6 +51,15 @@ pub(crate) fn lacks_breakpoints() -> bool {
         coldstart_testing::skip("`trace` sets breakpoints on x86-64 only");
     }
     !Tracer::HAS_BREAKPOINTS
+}
+
+/// Says so where pages are seen up to 16 at a time: then those that were only mapped beside a touched one are not told from it.
+pub(crate) fn lacks_single_pages(trace: &Trace) -> bool {
+    let lacks = trace.run.pages != PagesSeen::Each;
+    if lacks {
+        coldstart_testing::skip(&format!("single pages are not seen here (before Linux 6.7): {:?}", trace.run.notes));
+    }
+    lacks
 }
 
 /// The file whose path ends like this.

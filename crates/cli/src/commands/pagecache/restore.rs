@@ -69,8 +69,8 @@ fn list(missing: &[Missing]) -> String {
 
 /// Notes in addition to the table.
 fn tell(origin: &Origin, restored: &Restored) {
-    if restored.asked() == 0 {
-        note("the saved page cache has no pages");
+    if restored.files.asked == 0 {
+        note("the saved page cache has no pages of files");
     }
     if restored.read_twice > 0 {
         note(&plain(&format!(

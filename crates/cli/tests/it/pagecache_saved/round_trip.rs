@@ -113,6 +113,6 @@ fn nothing_saved_is_nothing_to_restore() {
     directories [N]
     symbolic links 0 0 0 -
     --- stderr
-    note: the saved page cache has no pages
+    note: the saved page cache has no pages of files
     ");
 }
