@@ -78,6 +78,8 @@ impl Architecture {
         let name = target.replace('-', "_");
         cargo.env("CARGO_BUILD_TARGET", &target);
         cargo.env(format!("CC_{name}"), program).env(format!("CARGO_TARGET_{}_LINKER", name.to_uppercase()), program);
+        // The library for Python is linked without one, which would have to be of the other processor.
+        cargo.env("PYO3_BUILD_EXTENSION_MODULE", "1");
         Ok(target)
     }
 

@@ -15,16 +15,15 @@ use serde_json::Value;
 
 use coldstart_testing::copy_program;
 
+use crate::filtered::{FILTERED, WITHOUT_CACHESTAT};
 use crate::text;
 
 /// Makes the calls and prints what happened. No argument: everything is tried on what every system has.
 const WITNESS: &str = include_str!("doctor/witness.py");
 
-/// Starts a program for which some system calls fail.
-const FILTERED: &str = include_str!("doctor/filtered.py");
-
 /// As container managers do: `cachestat` fails as on an old kernel (`ENOSYS`), performance events are refused (`EPERM`).
-const OF_A_CONTAINER: [&str; 2] = if cfg!(target_arch = "aarch64") { ["451=38", "241=1"] } else { ["451=38", "298=1"] };
+const OF_A_CONTAINER: [&str; 2] =
+    if cfg!(target_arch = "aarch64") { [WITHOUT_CACHESTAT, "241=1"] } else { [WITHOUT_CACHESTAT, "298=1"] };
 
 /// `prctl` does not know `PR_GET_AUXV` (`EINVAL`), as before Linux 6.4.
 const OF_OLD_PRCTL: &str = if cfg!(target_arch = "aarch64") { "167:1096112214=22" } else { "157:1096112214=22" };

@@ -8,6 +8,7 @@ mod cached;
 mod cold;
 mod doctor;
 mod every_argument;
+mod filtered;
 mod guide;
 #[cfg(feature = "hard-use")]
 mod hard_use;

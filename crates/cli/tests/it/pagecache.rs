@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;
 
 use crate::cached::file_with;
+use crate::filtered::{FILTERED, WITHOUT_CACHESTAT};
 
 /// The whole conversation with a command: what it was, its exit code, what it said.
 fn conversation(mut command: Command) -> String {
@@ -262,6 +263,39 @@ fn evict_names_who_holds_a_file() {
     assert_eq!(code, 1);
     assert_eq!(evicted["files"][0]["stayed"][0]["reason"], "held");
     assert_eq!(evicted["files"][0]["stayed"][0]["processes"][0]["pid"], child.id());
+}
+
+#[test]
+fn without_cachestat_the_large_holes_of_a_file_are_not_asked_for() {
+    let directory = scratch();
+    std::fs::write(directory.path().join("filtered.py"), FILTERED).unwrap();
+    let file = File::options().read(true).write(true).create_new(true).open(directory.path().join("sparse")).unwrap();
+    file.set_len(1 << 43).unwrap();
+    let (last, in_hole) = ((1_u64 << 31) - 1, 1 << 30);
+    let written = [0, 1 << 20, last];
+    written.iter().for_each(|page| file.write_all_at(&[1; 4096], page * 4096).unwrap());
+    file.sync_all().unwrap();
+    // Read, a page of a hole is in the page cache, too.
+    file.read_exact_at(&mut [0; 4096], in_hole * 4096).unwrap();
+    let hold = |page: &u64| HeldPages::hold(&file, page * 4096, 4096).unwrap();
+    let _held: Vec<_> = written.iter().chain([&in_hole]).map(hold).collect();
+    let show = ["pagecache", "show", "--ranges", "--json", "sparse"];
+    let filter = ["filtered.py", WITHOUT_CACHESTAT, "--", env!("CARGO_BIN_EXE_coldstart")];
+    let output = Command::new("python3").current_dir(directory.path()).args(filter).args(show).output().unwrap();
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let file = &shown["files"][0];
+    assert_eq!(file["method"], "mincore", "{shown}");
+    let pages = |file: &Value| -> Vec<u64> {
+        let ranges = file["ranges"].as_array().unwrap().iter();
+        let ranges = ranges.map(|range| (range[0].as_u64().unwrap(), range[1].as_u64().unwrap()));
+        ranges.flat_map(|(first, count)| first..first + count).collect()
+    };
+    assert_eq!(pages(file), written, "{shown}");
+    let (_, shown) = json(directory.path(), &show);
+    if shown["files"][0]["method"] == "cachestat" {
+        let all = pages(&shown["files"][0]);
+        assert!(all.contains(&in_hole) && written.iter().all(|page| all.contains(page)), "{shown}");
+    }
 }
 
 #[test]

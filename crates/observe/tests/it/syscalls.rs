@@ -66,13 +66,12 @@ fn as_strace(counts: &SyscallCounts) -> BTreeMap<String, (u64, u64)> {
     returned.filter(|(_, (calls, _))| *calls > 0).collect()
 }
 
-const RAW: &str = include_str!("syscalls/raw.c");
-
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn each_call_of_a_program_without_a_library_is_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let program = build(folder.path(), "raw", RAW, &["-nostdlib", "-static", "-fno-stack-protector"]);
+    let program =
+        build(folder.path(), "raw", include_str!("syscalls/raw.c"), &["-nostdlib", "-static", "-fno-stack-protector"]);
     let counts = count(&program, &[], Until::Exit);
     assert_eq!((counts.ended, counts.status.unwrap().code()), (Ended::TreeGone, Some(42)));
     let table: Vec<_> = counts

@@ -94,6 +94,7 @@ pub(crate) fn address_of(file: &Path, name: &str) -> u64 {
 }
 
 /// Where instructions begin, as objdump tells, in a part of the code or in all of it.
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn instructions(file: &Path, part: Option<(u64, u64)>) -> BTreeSet<u64> {
     let mut arguments = vec!["-d".to_owned(), "-z".to_owned(), "-w".to_owned(), "--no-show-raw-insn".to_owned()];
     if let Some((from, to)) = part {
