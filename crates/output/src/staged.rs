@@ -10,15 +10,15 @@
 //! program in that instant fails with `ETXTBSY`. So there are two descriptors, and the writing one is closed before.
 
 use std::ffi::OsStr;
-use std::fs::{File, Permissions};
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use coldstart_host::descriptor;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, linkat, lstat, open};
 use rustix::io::Errno;
-use tempfile::{Builder, TempPath};
+use tempfile::{Builder, NamedTempFile, TempPath};
 
 use crate::held::HeldDirectory;
 use crate::leftovers::{RANDOM_LETTERS, hold, temporary_prefix};
@@ -144,8 +144,7 @@ impl StagedFile {
                 // From here until the rename the name is visible, so the lock must be held.
                 let _ = hold(&self.file);
                 self.is_marked = can_be_unmarked_later(&self.file) && mark(&self.file).is_ok();
-                let named =
-                    builder(&self.prefix, 0o600).make_in(&self.directory, |path| link_open_file(&self.file, path))?;
+                let named = named(&self.directory, &self.prefix, |path| link_open_file(&self.file, path))?;
                 named.into_temp_path()
             }
             Place::Temporary(temporary) => {
@@ -207,7 +206,9 @@ fn unnamed(directory: &Path, mode: u32) -> io::Result<Option<(File, File)>> {
 
 fn temporary(directory: &Path, prefix: &OsStr, mode: u32) -> io::Result<(File, File, Place)> {
     for _ in 0..ATTEMPTS {
-        let (writer, path) = builder(prefix, mode).tempfile_in(directory)?.into_parts();
+        let mut create = OpenOptions::new();
+        create.read(true).write(true).create_new(true).mode(mode);
+        let (writer, path) = named(directory, prefix, |path| create.open(path))?.into_parts();
         // Between creation and lock, another process's clean-up may have taken it for abandoned.
         let Ok(file) = File::open(&path) else { continue };
         // Network file systems lock for writers only; there the lock is released slightly early, with the writer.
@@ -219,10 +220,19 @@ fn temporary(directory: &Path, prefix: &OsStr, mode: u32) -> io::Result<(File, F
     Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process keeps removing the temporary file"))
 }
 
-fn builder(prefix: &OsStr, mode: u32) -> Builder<'_, 'static> {
-    let mut builder = Builder::new();
-    builder.prefix(prefix).rand_bytes(RANDOM_LETTERS).permissions(Permissions::from_mode(mode));
-    builder
+/// What `make` makes under a temporary name.
+fn named<T>(
+    directory: &Path,
+    prefix: &OsStr,
+    mut make: impl FnMut(&Path) -> io::Result<T>,
+) -> io::Result<NamedTempFile<T>> {
+    let mut errno = None;
+    let made = Builder::new()
+        .prefix(prefix)
+        .rand_bytes(RANDOM_LETTERS)
+        .make_in(directory, |path| make(path).inspect_err(|error| errno = error.raw_os_error()));
+    // Without the path that `tempfile` adds: a directory that is held open has one in `/proc`.
+    made.map_err(|error| errno.map_or(error, io::Error::from_raw_os_error))
 }
 
 #[cfg(test)]
@@ -230,6 +240,14 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    #[test]
+    fn an_error_is_the_systems_own() {
+        for directory in ["/proc", "/sys", "/nowhere"] {
+            let error = StagedFile::create(Path::new(directory), OsStr::new("file"), 0o644).unwrap_err();
+            assert!(error.raw_os_error().is_some() && !error.to_string().contains("path"), "{error}");
+        }
+    }
 
     type Way = fn(&Path) -> io::Result<StagedFile>;
 
