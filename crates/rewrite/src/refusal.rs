@@ -70,6 +70,9 @@ pub enum Refusal {
     /// Without section headers, other data between the tables is unknown.
     #[error("no section headers: other users of the bytes around its tables are unknown")]
     NoSections,
+    /// Section headers that cannot be read.
+    #[error("its section headers are damaged: {0}")]
+    SectionsDamaged(String),
     /// Section headers that are inconsistent.
     #[error("its section headers contradict {0}")]
     SectionsLie(String),
@@ -224,7 +227,7 @@ impl Refusal {
             Self::LoaderTooOld { .. } => "loader-too-old",
             Self::LibcUnknown { .. } => "libc-unknown",
             Self::NoSections => "no-sections",
-            Self::SectionsLie(_) => "sections-lie",
+            Self::SectionsDamaged(_) | Self::SectionsLie(_) => "sections-lie",
             Self::PackedByOther(_) => "packed-by-other",
             Self::AndroidPacked => "android-packed",
             Self::Prelinked(_) => "prelinked",

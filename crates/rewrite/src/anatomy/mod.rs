@@ -26,7 +26,7 @@ pub(crate) const PAGE: u64 = 4096;
 pub(crate) fn check_parts(file: &ElfFile<'_>) -> Result<(), Refusal> {
     if file.sections().is_empty() {
         return Err(match file.section_problem() {
-            Some(problem) => Refusal::SectionsLie(problem.to_string()),
+            Some(problem) => Refusal::SectionsDamaged(problem.to_string()),
             None => Refusal::NoSections,
         });
     }
