@@ -22,7 +22,7 @@ use super::{guile, interpreter, node, perl, preload, python, ruby, settings};
 use crate::error::{AppError, HintExt};
 use crate::launching::Launching;
 use crate::observer::Observer;
-use crate::text::{counted, plain};
+use crate::text::{counted, number, plain};
 
 /// The logs of a recorded start: the variable that names it to the hook, and its name below the index in the making.
 const LOGS: [(Language, &str, &str); 6] = [
@@ -386,6 +386,7 @@ impl MakeOutcome {
     /// `13 068 calls by name before, 1 100 after`.
     pub fn calls_in_words(&self) -> String {
         let [before, after] = self.calls;
+        let after = number(after);
         plain(&format!("{} by name in a plain start, {after} with the index", counted(before, "call")))
     }
 }

@@ -12,7 +12,7 @@ use coldstart_profile::shell_command;
 use crate::output::path::printable;
 use crate::output::size;
 use crate::output::table::{Align, Table};
-use crate::output::text::{counted, cut_end, escaped, fact, list};
+use crate::output::text::{counted, cut_end, escaped, fact, list, number};
 
 fn health(health: Health) -> &'static str {
     match health {
@@ -138,7 +138,7 @@ pub(super) fn refreshed(outcome: &RefreshOutcome) -> String {
         }
     }
     if let Some([before, after]) = outcome.index_calls {
-        let before = counted(before, "call");
+        let (before, after) = (counted(before, "call"), number(after));
         text.push_str(&format!("made the index of {name} again: {before} by name in a plain start, {after} with it\n"));
     }
     if outcome.bytes > 0 {

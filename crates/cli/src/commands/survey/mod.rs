@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 use anyhow::{Context, anyhow};
 use coldstart_app::observer::Observer;
 use coldstart_app::survey::{Options, Outcome, Report, SCHEMA};
+use coldstart_app::text::{counted, counted_are, number, plain};
 use coldstart_profile::printable;
 use coldstart_sys::become_program::become_program;
 
@@ -75,25 +76,19 @@ fn make(args: &MakeArgs, surveyor: &Surveyor) -> Result<Exit, CliError> {
 }
 
 fn told(directory: &Path, outcome: &Outcome) -> String {
-    let count = |count: u64, one: &str, more: &str| format!("{count} {}", if count == 1 { one } else { more });
-    let objects = count(outcome.objects, "object", "objects");
-    let mut lines = vec![format!(
-        "{objects} of {} in {}",
-        count(outcome.files, "file", "files"),
-        count(outcome.made.saturating_add(outcome.kept), "shard", "shards")
-    )];
-    lines.push(format!("{} findings; {}", outcome.findings, count(outcome.problems, "problem", "problems")));
+    let (objects, files) = (counted(outcome.objects, "object"), counted(outcome.files, "file"));
+    let mut lines =
+        vec![format!("{objects} of {files} in {}", counted(outcome.made.saturating_add(outcome.kept), "shard"))];
+    lines.push(format!("{}; {}", counted(outcome.findings, "finding"), counted(outcome.problems, "problem")));
     if outcome.kept > 0 {
-        lines.push(format!("{} complete before, {} made now", count(outcome.kept, "shard", "shards"), outcome.made));
+        lines.push(format!("{} complete before, {} made now", counted(outcome.kept, "shard"), number(outcome.made)));
     }
     if outcome.elsewhere > 0 {
-        lines.push(format!("{} being made by another process", count(outcome.elsewhere, "shard is", "shards are")));
+        lines.push(format!("{} being made by another process", counted_are(outcome.elsewhere, "shard")));
     }
+    let counts = plain(&lines.join("\n"));
     let tables = printable(directory);
-    lines
-        .push(format!("tables: {tables}/*/objects.parquet, findings, needed, initialisers, owners, modules, problems"));
-    lines.push(String::new());
-    lines.join("\n")
+    format!("{counts}\ntables: {tables}/*/objects.parquet, findings, needed, initialisers, owners, modules, problems\n")
 }
 
 /// Replaces this process by the program with the work.
