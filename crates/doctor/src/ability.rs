@@ -35,6 +35,14 @@ pub enum Verb {
     Pagecache,
     /// `prefetch`
     Prefetch,
+    /// `image`
+    Image,
+    /// `index`
+    Index,
+    /// `order`
+    Order,
+    /// `installed`
+    Installed,
     /// `trace`
     Trace,
     /// `view`
@@ -95,6 +103,24 @@ pub enum Ability {
     PrefetchRecord,
     /// `prefetch run` and `prefetch show`
     PrefetchRun,
+    /// `image make`
+    ImageMake,
+    /// `image run`
+    ImageRun,
+    /// `image mount` and `image umount`
+    ImageMount,
+    /// `image show` and `image verify`
+    ImageShow,
+    /// `index make`
+    IndexMake,
+    /// `index run` and `index show`
+    IndexRun,
+    /// `order`
+    Order,
+    /// `installed`, without recording
+    Installed,
+    /// `installed --refresh`
+    InstalledRefresh,
     /// `trace -- PROGRAM`
     TraceRecord,
     /// `trace show`, `trace sql` and `trace import`
@@ -109,7 +135,7 @@ pub enum Ability {
 
 impl Ability {
     /// All, in display order.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 38] = [
         Self::Inspect,
         Self::Resolve,
         Self::MeasureCold,
@@ -134,6 +160,15 @@ impl Ability {
         Self::PagecacheRestore,
         Self::PrefetchRecord,
         Self::PrefetchRun,
+        Self::ImageMake,
+        Self::ImageRun,
+        Self::ImageMount,
+        Self::ImageShow,
+        Self::IndexMake,
+        Self::IndexRun,
+        Self::Order,
+        Self::Installed,
+        Self::InstalledRefresh,
         Self::TraceRecord,
         Self::TraceShow,
         Self::View,
@@ -142,13 +177,16 @@ impl Ability {
     ];
 
     /// Required by all verbs that start programs and observe them.
-    pub(crate) const WATCHING: [Self; 7] = [
+    pub(crate) const WATCHING: [Self; 10] = [
         Self::MeasureCold,
         Self::MeasureBoot,
         Self::MeasureSelective,
         Self::MeasureHot,
         Self::MeasureWindow,
         Self::PrefetchRecord,
+        Self::ImageMake,
+        Self::IndexMake,
+        Self::InstalledRefresh,
         Self::Speedup,
     ];
 
@@ -174,6 +212,10 @@ impl Ability {
             | Self::PagecacheSave
             | Self::PagecacheRestore => Verb::Pagecache,
             Self::PrefetchRecord | Self::PrefetchRun => Verb::Prefetch,
+            Self::ImageMake | Self::ImageRun | Self::ImageMount | Self::ImageShow => Verb::Image,
+            Self::IndexMake | Self::IndexRun => Verb::Index,
+            Self::Order => Verb::Order,
+            Self::Installed | Self::InstalledRefresh => Verb::Installed,
             Self::TraceRecord | Self::TraceShow => Verb::Trace,
             Self::View | Self::ViewOpen => Verb::View,
             Self::Speedup => Verb::Speedup,
@@ -207,6 +249,15 @@ impl Ability {
             Self::PagecacheRestore => "pagecache restore",
             Self::PrefetchRecord => "prefetch record",
             Self::PrefetchRun => "prefetch run, prefetch show",
+            Self::ImageMake => "image make",
+            Self::ImageRun => "image run",
+            Self::ImageMount => "image mount, image umount",
+            Self::ImageShow => "image show, image verify",
+            Self::IndexMake => "index make",
+            Self::IndexRun => "index run, index show",
+            Self::Order => "order",
+            Self::Installed => "installed",
+            Self::InstalledRefresh => "installed --refresh",
             Self::TraceRecord => "trace",
             Self::TraceShow => "trace show, trace sql, trace import",
             Self::View => "view",

@@ -5,6 +5,7 @@ pub(crate) mod cgroups;
 pub(crate) mod display;
 pub(crate) mod facts;
 pub(crate) mod file_systems;
+pub(crate) mod images;
 pub(crate) mod launching;
 pub(crate) mod loader;
 pub(crate) mod memory;
@@ -20,7 +21,7 @@ use crate::groups::facts::Facts;
 
 /// All checks, in display order.
 pub fn judge(facts: &Facts) -> Vec<Check> {
-    let groups: [fn(&Facts) -> Vec<Check>; 13] = [
+    let groups: [fn(&Facts) -> Vec<Check>; 14] = [
         who::judge,
         processes::judge,
         page_cache::judge,
@@ -30,6 +31,7 @@ pub fn judge(facts: &Facts) -> Vec<Check> {
         loader::judge,
         binding::judge,
         file_systems::judge,
+        images::judge,
         memory::judge,
         processors::judge,
         cgroups::judge,

@@ -6,6 +6,8 @@ use crate::text::decimal;
 
 /// The kernel's release, such as `6.1.0-18-amd64`.
 pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
+/// The kinds of file systems that it has, built in or loaded, one in a line, behind `nodev` if it needs no device (`proc_filesystems(5)`).
+pub const FILE_SYSTEMS: &str = "/proc/filesystems";
 /// A random identifier of the current boot.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 

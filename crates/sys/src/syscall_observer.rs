@@ -12,12 +12,13 @@ use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::child_socket;
+use crate::tracing::memory::{read_name, read_word};
 
 /// One system call with a file name, seen at its entry: whether it succeeds is not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +69,10 @@ pub struct SyscallObserver {
     command: OwnedFd,
     /// Held while waiting for a call: of two threads, one would find it taken by the other and wait for the next, which may never come.
     receiving: Mutex<()>,
+    /// Whether the memory of a caller could be read.
+    has_read: AtomicBool,
+    /// `errno` of the last refusal to read one; 0 without.
+    refusal: AtomicI32,
 }
 
 /// What came of waiting for a call.
@@ -132,9 +137,6 @@ const NATIVE_ARCHITECTURE: u32 = 62 | 0x8000_0000 | 0x4000_0000;
 #[cfg(target_arch = "aarch64")]
 const NATIVE_ARCHITECTURE: u32 = 183 | 0x8000_0000 | 0x4000_0000;
 
-/// Longest name the kernel accepts, in bytes, with its final NUL (`linux/limits.h`).
-const PATH_MAX: usize = 4096;
-
 /// Sends the watched calls of `command` to the other end of the returned [`PendingObserver`].
 ///
 /// Call [`PendingObserver::accept`] from another thread than the one that spawns: the child's own `execve` is already
@@ -184,7 +186,13 @@ impl PendingObserver {
             if let rustix::net::RecvAncillaryMessage::ScmRights(mut descriptors) = message
                 && let Some(listener) = descriptors.next()
             {
-                return Ok(SyscallObserver { listener, command: self.socket, receiving: Mutex::new(()) });
+                return Ok(SyscallObserver {
+                    listener,
+                    command: self.socket,
+                    receiving: Mutex::new(()),
+                    has_read: AtomicBool::new(false),
+                    refusal: AtomicI32::new(0),
+                });
             }
         }
         Err(io::ErrorKind::UnexpectedEof.into())
@@ -192,6 +200,13 @@ impl PendingObserver {
 }
 
 impl SyscallObserver {
+    /// Why no name at all could be read so far, if the kernel refuses it (`process_vm_readv(2)`: a security module, or a
+    /// system call filter).
+    pub fn refusal(&self) -> Option<io::Error> {
+        let errno = self.refusal.load(Ordering::Relaxed);
+        (errno != 0 && !self.has_read.load(Ordering::Relaxed)).then(|| io::Error::from_raw_os_error(errno))
+    }
+
     /// Waits for the next watched call, records it, passes it to `see`, and then lets it continue. During `see` the caller
     /// is stopped: `/proc/PID` still shows its state at the call. Returns `false` when the last watched
     /// process has ended, or the command was dropped and no call waits for us: a process that cannot be killed (frozen, or
@@ -252,8 +267,16 @@ impl SyscallObserver {
     }
 
     fn pass_on(&self, notification: &libc::seccomp_notif, see: &mut dyn FnMut(FileNameCall)) -> io::Result<()> {
-        if let Some(call) = decode(notification) {
-            see(call);
+        match decode(notification) {
+            Ok(call) => {
+                self.has_read.store(true, Ordering::Relaxed);
+                call.into_iter().for_each(see);
+            }
+            Err(error) => {
+                if let Some(refusal @ (libc::EPERM | libc::ENOSYS)) = error.raw_os_error() {
+                    self.refusal.store(refusal, Ordering::Relaxed);
+                }
+            }
         }
         let mut response = libc::seccomp_notif_resp {
             id: notification.id,
@@ -283,8 +306,13 @@ fn ignore_death(error: io::Error) -> io::Result<()> {
     }
 }
 
-fn decode(notification: &libc::seccomp_notif) -> Option<FileNameCall> {
-    let entry = WATCHED.iter().find(|entry| entry.number == libc::c_long::from(notification.data.nr))?;
+/// The call; `None` if it looks up no name.
+///
+/// # Errors
+/// Where its name cannot be read.
+fn decode(notification: &libc::seccomp_notif) -> io::Result<Option<FileNameCall>> {
+    let number = libc::c_long::from(notification.data.nr);
+    let Some(entry) = WATCHED.iter().find(|entry| entry.number == number) else { return Ok(None) };
     let arguments = &notification.data.args;
     let process = notification.pid;
     let name = read_name(process, arguments[entry.name])?;
@@ -302,14 +330,14 @@ fn decode(notification: &libc::seccomp_notif) -> Option<FileNameCall> {
     let may_create = open_flags.is_some_and(|flags| flags & libc::O_CREAT as u64 != 0);
     // `fstatat(fd, "", AT_EMPTY_PATH)` is about an open file: no name is looked up.
     if name.is_empty() {
-        return None;
+        return Ok(None);
     }
     // Descriptors are 32-bit integers; the upper half of the register is undefined.
     let base = match entry.base.map(|at| arguments[at] as i32) {
         None | Some(libc::AT_FDCWD) => NameBase::WorkingDirectory,
         Some(descriptor) => NameBase::Descriptor(descriptor),
     };
-    Some(FileNameCall { thread: process, request, base, name, may_create })
+    Ok(Some(FileNameCall { thread: process, request, base, name, may_create }))
 }
 
 fn open_request(flags: u64) -> FileRequest {
@@ -321,39 +349,6 @@ fn open_request(flags: u64) -> FileRequest {
         _ if flags & libc::O_TRUNC != 0 => FileRequest::OpenForWrite,
         _ => FileRequest::Open,
     }
-}
-
-/// A NUL-terminated name in another process: at most [`PATH_MAX`] bytes, read page by page, because the next page may
-/// not be mapped.
-fn read_name(process: u32, address: u64) -> Option<OsString> {
-    let mut name = Vec::new();
-    let mut at = address;
-    while name.len() < PATH_MAX {
-        let length = (PATH_MAX - name.len()).min(4096 - (at % 4096) as usize);
-        let mut buffer = [0u8; PATH_MAX];
-        let got = read_memory(process, at, &mut buffer[..length])?;
-        if let Some(end) = buffer[..got].iter().position(|&byte| byte == 0) {
-            name.extend_from_slice(&buffer[..end]);
-            return Some(OsString::from_vec(name));
-        }
-        name.extend_from_slice(&buffer[..got]);
-        at = at.checked_add(got as u64)?;
-    }
-    None
-}
-
-fn read_word(process: u32, address: u64) -> Option<u64> {
-    let mut bytes = [0u8; 8];
-    (read_memory(process, address, &mut bytes)? == 8).then(|| u64::from_ne_bytes(bytes))
-}
-
-/// Bytes read from another process's memory, at least one; `None` where nothing is mapped or reading is not permitted.
-fn read_memory(process: u32, address: u64, buffer: &mut [u8]) -> Option<usize> {
-    let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: buffer.len() };
-    // SAFETY: the local vector describes `buffer`; the remote address is checked by the kernel, in the other process.
-    let got = unsafe { libc::process_vm_readv(process as libc::pid_t, &raw const local, 1, &raw const remote, 1, 0) };
-    usize::try_from(got).ok().filter(|&got| got > 0)
 }
 
 /// The classic BPF program: calls of another architecture pass, watched numbers notify, the rest passes.

@@ -20,6 +20,12 @@ pub enum TraceError {
         /// The kernel's error.
         source: io::Error,
     },
+    /// The kernel does not let us read the names in the program's memory.
+    #[error("cannot read the names of the files that the program opens (process_vm_readv)")]
+    UnreadableNames {
+        /// The kernel's error.
+        source: io::Error,
+    },
     /// The program could not be started, or we were interrupted.
     #[error("cannot record a start")]
     Launch(#[from] LaunchError),
@@ -36,3 +42,15 @@ pub enum TraceError {
         reason: String,
     },
 }
+
+impl TraceError {
+    /// Advice, if there is any.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::UnreadableNames { .. } => Some("`coldstart doctor` shows what forbids it, and how to allow it"),
+            _ => None,
+        }
+    }
+}
+
+coldstart_hint::hinted!(TraceError);

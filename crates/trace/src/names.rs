@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -77,6 +78,8 @@ pub struct NameLog {
     pub repeats: u64,
     /// Our thread that resolved the names: its reads of directories and inodes are done in place of the program's.
     pub observer: Option<u32>,
+    /// Why not a single name could be read, if the kernel refused it.
+    pub refusal: Option<io::Error>,
     /// Each call of `execve`, failed ones included: time and thread.
     pub executions: Vec<(Duration, u32)>,
     with_memory_trees: bool,
@@ -106,9 +109,18 @@ impl NameLog {
         Self { with_memory_trees: true, ..Self::default() }.followed(observer)
     }
 
+    /// The log, if it can be one of all names.
+    ///
+    /// # Errors
+    /// [`TraceError::UnreadableNames`] if the kernel refused to let us read any.
+    pub fn readable(mut self) -> Result<Self, TraceError> {
+        self.refusal.take().map_or(Ok(self), |source| Err(TraceError::UnreadableNames { source }))
+    }
+
     fn followed(mut self, observer: &SyscallObserver) -> Result<Self, TraceError> {
         self.observer = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).ok();
         for_each_call(observer, &mut |call, at| self.note(call, at))?;
+        self.refusal = observer.refusal();
         Ok(self)
     }
 

@@ -85,7 +85,7 @@ pub fn record_working_set(command: &CommandLine, options: &LaunchOptions) -> Res
     drop(send);
     let names = follower.join().unwrap_or_else(|_| Ok(NameLog::default()));
     let launched = launched?;
-    let names = names?;
+    let names = names?.readable()?;
 
     let span = Span { started, from: started_at, to: ready_at.unwrap_or(ended_at) };
     let fills = match fills.map(PageFillRecorder::finish).transpose() {

@@ -65,7 +65,7 @@ pub(crate) fn observed(
     drop(send);
     let names = follower.join().unwrap_or_else(|_| Ok(NameLog::default()));
     let launched = launched?;
-    let names = names?;
+    let names = names?.readable()?;
     let output = std::fs::read(descriptor::path(&kept)).context("cannot read the program's output back")?;
     let was_cut = matches!(launched.end, End::Ended | End::TimedOut);
     let opened = names.names.iter().filter(|name| name.request == SeenRequest::Content);

@@ -23,7 +23,7 @@ use coldstart_measure::{Candidate, MeasureError, MeasurePlan, Observer as RunObs
 use coldstart_profile::measurement::{KeptMeasurement, Warning};
 use coldstart_profile::{FileKind, WorkingSet};
 use coldstart_sys::private_mounts::{PrivateMounts, outside};
-use coldstart_trace::record_working_set;
+use coldstart_trace::{TraceError, record_working_set};
 use serde::Serialize;
 
 use crate::error::AppError;
@@ -137,8 +137,12 @@ pub fn measure(
 /// # Errors
 /// When the program cannot be started or watched.
 pub fn candidate(label: String, command_line: CommandLine, options: &LaunchOptions) -> Result<Candidate, AppError> {
-    let recording = record_working_set(&command_line, options)?;
-    let files = files_outside(&recording.working_set, options.mounts.as_deref());
+    let files = match record_working_set(&command_line, options) {
+        Ok(recording) => files_outside(&recording.working_set, options.mounts.as_deref()),
+        // Its starts can be timed all the same. That they are not known to be cold is reported.
+        Err(TraceError::UnreadableNames { .. }) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
     Ok(Candidate { label, command_line, launch: options.clone(), files })
 }
 

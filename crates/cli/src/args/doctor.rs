@@ -45,6 +45,14 @@ pub(crate) enum VerbChoice {
     Pagecache,
     /// Record and replay a program's reads
     Prefetch,
+    /// Put a program's files into one image
+    Image,
+    /// Find modules at the first try
+    Index,
+    /// Order by first use
+    Order,
+    /// List, refresh and undo installations
+    Installed,
     /// Record a start
     Trace,
     /// Show a recorded start

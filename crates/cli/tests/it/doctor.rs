@@ -49,6 +49,7 @@ impl Scratch {
         fs::write(scratch.path("container.sh"), CONTAINER).unwrap();
         fs::create_dir(scratch.path("root")).unwrap();
         fs::create_dir(scratch.path("plans")).unwrap();
+        fs::create_dir(scratch.path("images")).unwrap();
         fs::set_permissions(scratch.path("plans"), Permissions::from_mode(0o777)).unwrap();
         scratch
     }
@@ -150,6 +151,7 @@ fn holds(scene: &Scene, scratch: &Scratch) -> Value {
     assert_eq!(claims("page-fills") == "yes", page_order, "{}\n{}", text(&recorded.stderr), told());
     let _ = fs::remove_file(&plan);
     holds_of_trace(scene, scratch, &report);
+    holds_of_images_and_indexes(scene, scratch, &report);
     let shown = run_in(scene, scratch, &program, &["pagecache", "show", "/usr/bin/env"]);
     match (ability(&report, "pagecache-others"), report["checks"][0]["now"].as_str().unwrap()) {
         ("no", _) => assert_eq!(shown.status.code(), Some(1), "{}", told()),
@@ -188,6 +190,31 @@ fn holds_of_trace(scene: &Scene, scratch: &Scratch, report: &Value) {
     if check(report, "tracing")["status"] != "unknown" {
         assert_eq!(claims("debug-registers") && claims("tracing"), has_main, "{}", told());
     }
+}
+
+/// Compares what is claimed of `image` and `index` with what becomes of them.
+fn holds_of_images_and_indexes(scene: &Scene, scratch: &Scratch, report: &Value) {
+    let program = scratch.path("coldstart");
+    // Root mounts no image that others could change, so it is put where only whoever runs the tests can write.
+    let (made, image) = (scratch.path("plans/true.image"), scratch.path("images/true.image"));
+    let output = run_in(scene, scratch, &program, &["image", "make", "-o", made.to_str().unwrap(), "--", "true"]);
+    let told = |output: &Output| format!("{scene:?}\n{}\n{report:#}", text(&output.stderr));
+    assert_eq!(output.status.success(), ability(report, "image-make") != "no", "{}", told(&output));
+    if output.status.success() {
+        fs::copy(&made, &image).unwrap();
+        fs::remove_file(&made).unwrap();
+        let output = run_in(scene, scratch, &program, &["image", "run", image.to_str().unwrap(), "--", "true"]);
+        assert!(output.status.success(), "{}", told(&output));
+        let is_without = text(&output.stderr).contains("started without the image");
+        let claimed = ability(report, "image-run");
+        assert!(claimed == "unknown" || (claimed == "yes") != is_without, "{}", told(&output));
+        fs::remove_file(&image).unwrap();
+    }
+    let index = scratch.path("plans/index");
+    let words = ["index", "make", "-o", index.to_str().unwrap(), "--", "/usr/bin/perl", "-e", "1"];
+    let output = run_in(scene, scratch, &program, &words);
+    assert_eq!(output.status.success(), ability(report, "index-make") != "no", "{}", told(&output));
+    let _ = fs::remove_dir_all(&index);
 }
 
 fn is_root() -> bool {

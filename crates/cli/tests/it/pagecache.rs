@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr;
 
 use crate::cached::file_with;
-use crate::filtered::{FILTERED, WITHOUT_CACHESTAT};
+use crate::filtered::{self, WITHOUT_CACHESTAT};
 
 /// The whole conversation with a command: what it was, its exit code, what it said.
 fn conversation(mut command: Command) -> String {
@@ -268,7 +268,6 @@ fn evict_names_who_holds_a_file() {
 #[test]
 fn without_cachestat_the_large_holes_of_a_file_are_not_asked_for() {
     let directory = scratch();
-    std::fs::write(directory.path().join("filtered.py"), FILTERED).unwrap();
     let file = File::options().read(true).write(true).create_new(true).open(directory.path().join("sparse")).unwrap();
     file.set_len(1 << 43).unwrap();
     let (last, in_hole) = ((1_u64 << 31) - 1, 1 << 30);
@@ -280,8 +279,7 @@ fn without_cachestat_the_large_holes_of_a_file_are_not_asked_for() {
     let hold = |page: &u64| HeldPages::hold(&file, page * 4096, 4096).unwrap();
     let _held: Vec<_> = written.iter().chain([&in_hole]).map(hold).collect();
     let show = ["pagecache", "show", "--ranges", "--json", "sparse"];
-    let filter = ["filtered.py", WITHOUT_CACHESTAT, "--", env!("CARGO_BIN_EXE_coldstart")];
-    let output = Command::new("python3").current_dir(directory.path()).args(filter).args(show).output().unwrap();
+    let output = filtered::coldstart(directory.path(), WITHOUT_CACHESTAT, &show);
     let shown: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     let file = &shown["files"][0];
     assert_eq!(file["method"], "mincore", "{shown}");

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::cold::make_cold;
+use crate::filtered::{self, WITHOUT_OTHERS_MEMORY};
 use crate::text;
 
 fn coldstart() -> Command {
@@ -318,4 +319,30 @@ fn children_are_followed_and_missing_names_are_kept() {
     assert!(files.iter().any(|file| file["path"] == data.to_str().unwrap()), "cat ran in a grandchild");
     let steps = coldstart().args(["prefetch", "show", "--steps"]).arg(&plan).output().unwrap();
     assert!(text(&steps.stdout).contains("nothing-here"), "{}", text(&steps.stdout));
+}
+
+#[test]
+fn where_names_cannot_be_read_nothing_is_recorded_and_no_plan_is_empty() {
+    let scratch = Scratch::new();
+    let said = |arguments: &[&str]| {
+        let output = filtered::coldstart(scratch.0.path(), WITHOUT_OTHERS_MEMORY, arguments);
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for arguments in [
+        &["prefetch", "record", "-o", "plan", "--", "/bin/true"][..],
+        &["index", "make", "-o", "plan", "--", "/usr/bin/perl", "-e", "1"],
+    ] {
+        let (code, stderr) = said(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
+        assert!(
+            stderr.contains("cannot read the names of the files") && stderr.contains("coldstart doctor"),
+            "{stderr}"
+        );
+        assert!(!scratch.path("plan").exists());
+    }
+    let (code, stderr) = said(&["measure", "--state", "hot", "--runs", "2", "--no-history", "--", "/bin/true"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, stderr) = said(&["trace", "-o", "trace", "--", "/bin/true"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("Names of files are not recorded"), "{stderr}");
 }

@@ -6,12 +6,13 @@
 
 use coldstart_loader::hwcaps;
 
-use crate::ability::Ability::{Bind, BindAudit, Resolve, TraceRecord, VerifyRun};
+use crate::ability::Ability::{Bind, BindAudit, ImageMake, Resolve, TraceRecord, VerifyRun};
 use crate::answer::Answer;
 use crate::check::{Check, Grant, Status, Where};
 use crate::groups::facts::Facts;
-use crate::groups::launching::kernel_or_filter;
+use crate::groups::launching::{kernel_or_filter, partly};
 use crate::groups::loader::Library;
+use crate::groups::tracing::USED_UNKNOWN;
 use crate::groups::who::SYS_PTRACE;
 
 /// The oldest release supported by the audit library (glibc 2.26).
@@ -152,4 +153,5 @@ fn tracing(facts: &Facts) -> Check {
         .grants(grants)
         .source(source)
         .leaves(status, &[VerifyRun, TraceRecord], "programs cannot be traced here (ptrace)")
+        .leaves(partly(status), &[ImageMake], USED_UNKNOWN)
 }

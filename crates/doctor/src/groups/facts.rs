@@ -5,7 +5,7 @@ use std::path::Path;
 use coldstart_host::kernel::{RELEASE, settings};
 
 use crate::groups::{
-    cgroups, display, file_systems, launching, loader, memory, page_cache, processes, processors, who,
+    cgroups, display, file_systems, images, launching, loader, memory, page_cache, processes, processors, who,
 };
 use crate::probes::Probes;
 use crate::root::Root;
@@ -25,6 +25,7 @@ pub struct Facts {
     pub(crate) loader: loader::Loader,
     pub(crate) file_systems: file_systems::FileSystems,
     pub(crate) display: display::Display,
+    pub(crate) images: images::Images,
     pub(crate) perf_paranoid: Result<i64, String>,
     pub(crate) unprivileged_userfaultfd: Result<i64, String>,
     pub(crate) probes: Probes,
@@ -82,6 +83,7 @@ impl Facts {
             loader: loader::look(&root),
             file_systems: file_systems::look(&root, surroundings, &probes),
             display: display::look(surroundings),
+            images: images::look(&root, &kernel),
             perf_paranoid: root.number(settings::PERF_EVENT_PARANOID),
             unprivileged_userfaultfd: root.number(settings::UNPRIVILEGED_USERFAULTFD),
             kernel,

@@ -134,7 +134,9 @@ fn ptrace(facts: &Facts) -> Check {
         }
         Some(false) => {}
     }
-    use Ability::{MeasureBoot, MeasureCold, MeasureHot, MeasureSelective, PrefetchRecord, Speedup};
+    use Ability::{
+        IndexMake, InstalledRefresh, MeasureBoot, MeasureCold, MeasureHot, MeasureSelective, PrefetchRecord, Speedup,
+    };
     let grants = match facts.launching.ptrace_scope {
         // Scope 3 holds until the next reboot.
         Ok(3..) => vec![facts.who.as_root("echo kernel.yama.ptrace_scope=1 > /etc/sysctl.d/10-ptrace.conf; reboot")],
@@ -145,13 +147,13 @@ fn ptrace(facts: &Facts) -> Check {
         .needed("kernel.yama.ptrace_scope of 0 or 1, or CAP_SYS_PTRACE with 2")
         .cost(
             "The file names of a program's system calls are in its memory and cannot be read there. `measure` times \
-             starts without checking their state, and cannot evict the files; `prefetch record` writes empty plans.",
+             starts without checking their state, and cannot evict the files; `prefetch record` and `index make` refuse.",
         )
         .grants(grants)
         .source(source)
         .leaves(
             Status::No,
-            &[MeasureSelective, PrefetchRecord, Speedup],
+            &[MeasureSelective, PrefetchRecord, IndexMake, InstalledRefresh, Speedup],
             "the names of a program's files cannot be read",
         )
         .leaves(Status::Partly, &[MeasureCold, MeasureBoot, MeasureHot], "the state of a start is not checked")
@@ -187,6 +189,7 @@ fn private_view(facts: &Facts) -> Check {
         .grants(refusal.and_then(grant))
         .source(source)
         .leaves(status, &[Ability::Speedup], "only fixes that change no file are tried")
+        .leaves(status, &[Ability::ImageMake], "no start from a new image is tried")
 }
 
 fn privileges(facts: &Facts) -> Check {

@@ -44,7 +44,8 @@ fn mounted(facts: &Facts) -> Check {
         return Check::new("proc", Status::Yes, "mounted at /proc").source(source);
     }
     use Ability::{
-        MeasureBoot, MeasureCold, MeasureHot, MeasureSelective, MeasureWindow, PagecacheEvict, PrefetchRecord, Speedup,
+        ImageMake, IndexMake, InstalledRefresh, MeasureBoot, MeasureCold, MeasureHot, MeasureSelective, MeasureWindow,
+        PagecacheEvict, PrefetchRecord, Speedup,
     };
     let reason = facts.processes.mounted.as_ref().err().cloned().unwrap_or_default();
     let no_names = "without /proc a program's files cannot be determined";
@@ -57,7 +58,11 @@ fn mounted(facts: &Facts) -> Check {
         )
         .grants([facts.who.as_root("mount -t proc proc /proc")])
         .source(source)
-        .leaves(Status::No, &[MeasureSelective, PrefetchRecord, Speedup], no_names)
+        .leaves(
+            Status::No,
+            &[MeasureSelective, PrefetchRecord, ImageMake, IndexMake, InstalledRefresh, Speedup],
+            no_names,
+        )
         .leaves(Status::No, &[MeasureCold, MeasureBoot], "without /proc the machine's caches cannot be dropped")
         .leaves(Status::No, &[MeasureWindow], "without /proc the owner of a window cannot be determined")
         .leaves(Status::No, &[Ability::TraceRecord], "without /proc a program's processes cannot be traced")

@@ -48,6 +48,9 @@ fn page_fills(facts: &Facts) -> Check {
         .leaves(left, &[Ability::TraceRecord], "reads of parts of files, and disk I/O, are not seen")
 }
 
+/// What is left of a start image without the touches of pages.
+pub(crate) const USED_UNKNOWN: &str = "all pages that a start reads count as used: which it uses is not seen";
+
 /// Page touches are recorded by them; `trace` has no substitute.
 fn perf(facts: &Facts) -> Check {
     let source = "perf_event_open(2); kernel/events/core.c; Documentation/admin-guide/sysctl/kernel.rst";
@@ -90,6 +93,11 @@ fn perf(facts: &Facts) -> Check {
         .cost(cost)
         .grants([facts.who.sysctl("kernel.perf_event_paranoid", "1")])
         .leaves(partly(status), &[Ability::TraceRecord], because)
+        .leaves(
+            if status == Status::Partly { Status::Yes } else { partly(status) },
+            &[Ability::ImageMake],
+            USED_UNKNOWN,
+        )
 }
 
 /// Phases of a start are detected by breakpoints in debug registers.

@@ -71,6 +71,7 @@ impl Machine {
         machine.write("proc/self/uid_map", "         0          0 4294967295\n");
         machine.write("proc/self/mountinfo", MOUNTS);
         machine.write("proc/sys/kernel/osrelease", "6.12.5\n");
+        machine.write("proc/filesystems", "nodev\tproc\n\text4\n\terofs\n");
         machine.write("proc/sys/vm/drop_caches", "0\n");
         machine.write("proc/loadavg", "0.10 0.20 0.30 1/200 4711\n");
         machine

@@ -408,3 +408,45 @@ fn files_can_be_replaced_in_a_private_view_or_the_reason_is_told() {
         assert!(command.is_none_or(|command| told.is_some_and(|told| told.contains(command))), "{check:?}");
     }
 }
+
+#[test]
+fn start_images_need_root_erofs_and_loop_devices() {
+    let mut machine = Machine::new();
+    let of = |machine: &Machine| {
+        let judged = machine.judged();
+        let of = |ability| judged.of(ability);
+        let image = [Ability::ImageMake, Ability::ImageShow, Ability::ImageRun, Ability::ImageMount].map(of);
+        (judged.status("image-mounts"), image, judged.of(Ability::Speedup))
+    };
+    use Status::{No, Partly, Unknown, Yes};
+    assert_eq!(of(&machine), (Yes, [Yes; 4], Yes));
+    machine.write("proc/sys/kernel/osrelease", "6.1.0-18-amd64\n");
+    let (status, image, _) = of(&machine);
+    assert_eq!((status, image[2..].to_vec()), (No, vec![No, No]));
+    assert!(machine.judged().command("image-mounts").contains("modprobe loop"));
+    machine.write("dev/loop-control", "");
+    assert_eq!(of(&machine).0, Yes);
+    // As a module that is not loaded: the first mount loads it.
+    machine.write("proc/filesystems", "nodev\tproc\n\text4\n");
+    assert_eq!(of(&machine).0, No);
+    assert_eq!(impossible_verbs(&machine.judged().standings), [], "an image can be made for other machines");
+    machine.write("lib/modules/6.1.0-18-amd64/modules.dep", "kernel/fs/erofs/erofs.ko.xz: kernel/lib/lz4.ko\n");
+    assert_eq!(of(&machine).0, Yes);
+    machine.become_user();
+    let (status, image, speedup) = of(&machine);
+    assert_eq!((status, image[1..].to_vec(), speedup), (Partly, vec![Yes, Partly, No], Partly));
+    fs::remove_file(machine.path("proc/filesystems")).unwrap();
+    fs::remove_file(machine.path("lib/modules/6.1.0-18-amd64/modules.dep")).unwrap();
+    assert_eq!(of(&machine).0, Unknown);
+}
+
+#[test]
+fn names_that_cannot_be_read_leave_no_recordings_and_no_index() {
+    let mut machine = Machine::new();
+    machine.probes.names_readable = Some(false);
+    let judged = machine.judged();
+    let lost = [Ability::PrefetchRecord, Ability::IndexMake, Ability::InstalledRefresh, Ability::MeasureSelective];
+    assert_eq!(lost.map(|ability| judged.of(ability)), [Status::No; 4]);
+    let left = [Ability::ImageMake, Ability::TraceRecord, Ability::Installed, Ability::IndexRun];
+    assert_eq!(left.map(|ability| judged.of(ability)), [Status::Yes; 4]);
+}

@@ -90,7 +90,7 @@ impl NamingCall {
             None | Some(AT_FDCWD) => NameBase::WorkingDirectory,
             Some(descriptor) => NameBase::Descriptor(descriptor),
         };
-        Some(Self { base, name: read_name(thread, address), kind })
+        Some(Self { base, name: read_name(thread, address).ok(), kind })
     }
 }
 

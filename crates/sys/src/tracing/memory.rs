@@ -12,28 +12,32 @@ const PATH_MAX: usize = 4096;
 const PAGE: u64 = 4096;
 
 /// A NUL-terminated name in another process, at most 4095 bytes, read page by page because the next page may not be
-/// mapped. `None` where nothing is mapped, without a NUL, or without permission.
-pub fn read_name(thread: u32, address: u64) -> Option<OsString> {
+/// mapped.
+///
+/// # Errors
+/// `EFAULT` where nothing is mapped, `EPERM` without permission, `InvalidData` without a NUL; otherwise the kernel's error.
+pub fn read_name(thread: u32, address: u64) -> io::Result<OsString> {
+    let no_name = || io::Error::from(io::ErrorKind::InvalidData);
     let mut name = Vec::new();
     let mut at = address;
     let mut buffer = [0u8; PATH_MAX];
     while name.len() < PATH_MAX {
         let to_page_end = usize::try_from(PAGE - at % PAGE).unwrap_or(PATH_MAX);
-        let part = buffer.get_mut(..to_page_end.min(PATH_MAX - name.len()))?;
-        let got = read_memory(thread, at, part).ok()?;
-        let part = part.get(..got)?;
+        let part = buffer.get_mut(..to_page_end.min(PATH_MAX - name.len())).ok_or_else(no_name)?;
+        let got = read_memory(thread, at, part)?;
+        let part = part.get(..got).ok_or_else(no_name)?;
         if let Some(end) = part.iter().position(|&byte| byte == 0) {
-            name.extend_from_slice(part.get(..end)?);
-            return Some(OsString::from_vec(name));
+            name.extend_from_slice(part.get(..end).ok_or_else(no_name)?);
+            return Ok(OsString::from_vec(name));
         }
         name.extend_from_slice(part);
-        at = at.checked_add(u64::try_from(got).ok()?)?;
+        at = at.checked_add(got as u64).ok_or_else(no_name)?;
     }
-    None
+    Err(no_name())
 }
 
 /// The word at an address.
-pub(super) fn read_word(thread: u32, address: u64) -> io::Result<u64> {
+pub(crate) fn read_word(thread: u32, address: u64) -> io::Result<u64> {
     let mut bytes = [0u8; 8];
     if read_memory(thread, address, &mut bytes)? == bytes.len() {
         Ok(u64::from_ne_bytes(bytes))

@@ -12,7 +12,7 @@
 //! Sources: `ptrace(2)`, `include/uapi/linux/ptrace.h`, `kernel/ptrace.c`, `kernel/exit.c` (`do_wait`).
 
 mod debug_registers;
-mod memory;
+pub(crate) mod memory;
 mod registers;
 mod remote_call;
 mod requests;

@@ -31,6 +31,11 @@ pub(super) fn assemble(parts: Parts<'_>) -> Trace {
     let Parts { mut start, names, disk, places, mounts, mut run, layers } = parts;
     if let Some(names) = &names {
         add_executions(&mut start, names);
+        if let Some(refusal) = &names.refusal {
+            run.notes.push(format!(
+                "Names of files are not recorded, because the program's memory cannot be read: {refusal}."
+            ));
+        }
     }
     let seen = |path: &Path| file_seen(path, mounts);
     let joined = analyse::join(&start.recorded(), &seen);

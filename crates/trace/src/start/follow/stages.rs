@@ -205,7 +205,7 @@ pub(super) fn read_list(memory: &Memory, points: &mut StagePoints) -> Option<Lis
         left.insert((bias, dynamic));
         if !points.linked.contains(&(bias, dynamic)) {
             // The program's own name is an empty string in the loader's constants, a page that nobody else may have touched.
-            let name = if at == first { None } else { read_name(memory.process, name) };
+            let name = if at == first { None } else { read_name(memory.process, name).ok() };
             objects.push(LinkedObject { bias, name: name.unwrap_or_default(), dynamic });
         }
         at = memory.word(at.checked_add(word.checked_mul(3)?)?)?;
