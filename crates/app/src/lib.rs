@@ -32,6 +32,7 @@ pub mod starting;
 pub mod status;
 pub mod survey;
 pub mod text;
+pub mod threads;
 pub mod trace;
 pub mod unbind;
 pub mod unpack;

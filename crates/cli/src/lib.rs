@@ -29,6 +29,7 @@ pub fn main() -> std::process::ExitCode {
         None => match args::hurried::parse() {
             Ok(cli) => {
                 cli.color.apply();
+                coldstart_app::threads::prepare();
                 (exit_of(commands::run(&cli.verb)), cli.is_json)
             }
             Err(answer) => (usage::report(&answer), usage::asks_for_json()),

@@ -26,15 +26,25 @@ impl Answer {
     pub(crate) fn of<T>(result: Result<T, Errno>) -> Self {
         match result {
             Ok(_) => Self::Works,
-            Err(errno) => Self::Refused(errno.raw_os_error()),
+            Err(errno) => Self::refused(errno.raw_os_error()),
         }
     }
 
     pub(crate) fn of_io<T>(result: std::io::Result<T>) -> Self {
         match result {
             Ok(_) => Self::Works,
-            Err(error) => error.raw_os_error().map_or_else(|| Self::Untried(error.to_string()), Self::Refused),
+            Err(error) => error.raw_os_error().map_or_else(|| Self::Untried(error.to_string()), Self::refused),
         }
+    }
+
+    /// A refusal with this error number. Where there could be no process or thread to try it in, nothing was refused.
+    pub(crate) fn refused(number: i32) -> Self {
+        if number == Errno::AGAIN.raw_os_error() { Self::no_process() } else { Self::Refused(number) }
+    }
+
+    /// For a trial in a process or thread of its own, which could not be started.
+    pub(crate) fn no_process() -> Self {
+        Self::Untried("a limit of processes is reached (`ulimit -u`)".to_owned())
     }
 
     /// Whether it worked.

@@ -141,6 +141,11 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
+    /// A thread could not be started.
+    pub fn no_thread(source: io::Error) -> Self {
+        Self::System { what: "start a thread", source }
+    }
+
     /// Advice, if there is any.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
@@ -177,6 +182,9 @@ impl LaunchError {
                 "set TMPDIR to a writable directory whose path is shorter than 70 bytes".into()
             }
             Self::Display(error) => return error.hint(),
+            Self::System { source, .. } if source.kind() == io::ErrorKind::WouldBlock => {
+                "a limit of processes is reached: `ulimit -u` shows this user's; a container has its own".into()
+            }
             Self::NoPageArgument { program } => format!(
                 "put {{ready_url}} where the address goes, and keep it from a browser that already runs: firefox --no-remote --profile DIR '{{ready_url}}'; \
                  see {} --help for how to pass it an address",

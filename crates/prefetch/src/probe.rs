@@ -130,7 +130,8 @@ fn random_reads(places: &[u64], files: &[(File, u64)], depth: usize) -> io::Resu
         Ok(())
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = (1..depth).map(|_| scope.spawn(worker)).collect();
+        let begun = (1..depth).map(|_| thread::Builder::new().spawn_scoped(scope, worker));
+        let threads = begun.collect::<io::Result<Vec<_>>>()?;
         let mut result = worker();
         for thread in threads {
             let joined = thread.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
@@ -170,7 +171,7 @@ fn sequential(file: &File, size: u64) -> io::Result<u64> {
         }
     };
     thread::scope(|scope| {
-        let other = scope.spawn(worker);
+        let other = thread::Builder::new().spawn_scoped(scope, worker)?;
         worker().and(other.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())))
     })?;
     Ok((read.into_inner() as f64 / start.elapsed().as_secs_f64().max(1e-9)) as u64)

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 use coldstart_host::rights::AskedRights;
-use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
+use coldstart_launch::{CommandLine, LaunchError, LaunchOptions, Launched, launch};
 use coldstart_profile::{NameKind, NameUse, PageSource, WorkingSet};
 use coldstart_sys::syscall_observer::{PendingObserver, observe};
 
@@ -67,13 +67,14 @@ pub fn record_working_set(command: &CommandLine, options: &LaunchOptions) -> Res
     let fills = PageFillRecorder::start().map_err(|error| notes.no_fills = Some(with_source(&error))).ok();
 
     let (send, receive) = mpsc::channel::<io::Result<PendingObserver>>();
-    let follower =
-        std::thread::spawn(move || match receive.recv().map(|pending| pending.and_then(PendingObserver::accept)) {
+    let follower = std::thread::Builder::new()
+        .spawn(move || match receive.recv().map(|pending| pending.and_then(PendingObserver::accept)) {
             Ok(Ok(observer)) => NameLog::follow(&observer),
             Ok(Err(source)) => Err(TraceError::Names { source }),
             // The launch failed before there was a child; its own error says why.
             Err(_) => Ok(NameLog::default()),
-        });
+        })
+        .map_err(LaunchError::no_thread)?;
     let watch = |child: &mut std::process::Command| {
         send.send(observe(child)).ok();
     };

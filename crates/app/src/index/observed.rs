@@ -8,7 +8,7 @@ use std::sync::mpsc;
 
 use anyhow::Context;
 use coldstart_host::descriptor;
-use coldstart_launch::{CommandLine, End, LaunchOptions, Output, launch};
+use coldstart_launch::{CommandLine, End, LaunchError, LaunchOptions, Output, launch};
 use coldstart_sys::syscall_observer::{PendingObserver, observe};
 use coldstart_trace::{NameLog, SeenRequest, TraceError};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -50,7 +50,7 @@ pub(crate) fn observed(
     let mut options = LaunchOptions { output: Output::File(descriptor::path(&kept)), ..options.clone() };
     options.environment.extend_from_slice(environment);
     let (send, receive) = mpsc::channel::<io::Result<PendingObserver>>();
-    let follower = std::thread::spawn(move || match receive.recv() {
+    let follower = std::thread::Builder::new().spawn(move || match receive.recv() {
         Ok(pending) => match pending.and_then(PendingObserver::accept) {
             Ok(observer) => NameLog::follow(&observer),
             Err(source) => Err(TraceError::Names { source }),
@@ -58,6 +58,7 @@ pub(crate) fn observed(
         // The launch failed before there was a child; its own error says why.
         Err(_) => Ok(NameLog::default()),
     });
+    let follower = follower.map_err(LaunchError::no_thread)?;
     let watch = |child: &mut std::process::Command| {
         send.send(observe(child)).ok();
     };

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::thread::Builder;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
@@ -51,7 +52,8 @@ pub fn ask(
     let interrupter = file.interrupter();
     let (over, is_over) = UnixStream::pair()?;
     let asked = std::thread::scope(|scope| {
-        scope.spawn(move || interrupt_when_asked(interrupt, &interrupter, &is_over));
+        // Without it, a signal ends the query at the next part of the result.
+        let _ = Builder::new().spawn_scoped(scope, move || interrupt_when_asked(interrupt, &interrupter, &is_over));
         let asked = file.query(question, None, |part| {
             if interrupt.signal().is_some() {
                 return ControlFlow::Break(());

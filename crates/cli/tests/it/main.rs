@@ -50,6 +50,7 @@ mod speedup_hard;
 mod speedup_index;
 mod speedup_install;
 mod survey;
+mod threads;
 mod trace_record;
 mod trace_show;
 mod view;

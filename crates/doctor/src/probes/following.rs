@@ -29,7 +29,7 @@ pub(super) fn try_tracing() -> (Answer, Answer) {
         Err(error) => return (Answer::of_io::<()>(Err(error)), Answer::default()),
     };
     // The thread that seizes is the tracer; its tracees end with it.
-    let tracer = std::thread::spawn(move || match pending.seize() {
+    let tracer = std::thread::Builder::new().spawn(move || match pending.seize() {
         Ok(Some((tracer, process))) => {
             let registers = Answer::of_io(tracer.set_breakpoints(process, Some(SOMEWHERE), None));
             tracer.kill(process);
@@ -38,6 +38,7 @@ pub(super) fn try_tracing() -> (Answer, Answer) {
         Ok(None) => (Answer::Untried("the child was ended".to_owned()), Answer::default()),
         Err(error) => (Answer::of_io::<()>(Err(error.source)), Answer::default()),
     });
+    let Ok(tracer) = tracer else { return (Answer::no_process(), Answer::default()) };
     let spawned = command.spawn();
     // This closes our copy of the child's end of the socket; else the tracer would wait for ever.
     drop(command);

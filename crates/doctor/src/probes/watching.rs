@@ -21,12 +21,13 @@ pub(super) fn try_observer() -> (Answer, Option<bool>) {
         Ok(pending) => pending,
         Err(error) => return (Answer::of_io::<()>(Err(error)), None),
     };
-    let follower = std::thread::spawn(move || -> io::Result<bool> {
+    let follower = std::thread::Builder::new().spawn(move || -> io::Result<bool> {
         let observer = pending.accept()?;
         let mut seen = false;
         while observer.next(&mut |call| seen |= call.name == NOBODY)? {}
         Ok(seen)
     });
+    let Ok(follower) = follower else { return (Answer::no_process(), None) };
     let spawned = command.spawn();
     // This closes our copy of the child's end of the socket; else the follower would wait for ever.
     drop(command);
@@ -43,7 +44,7 @@ pub(super) fn try_observer() -> (Answer, Option<bool>) {
         Ok(seen) => (Answer::Works, Some(seen)),
         // The hook's own error is more precise than the child's end.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            (refusal.map_or(Answer::Untried("the child was ended".to_owned()), Answer::Refused), None)
+            (refusal.map_or(Answer::Untried("the child was ended".to_owned()), Answer::refused), None)
         }
         Err(error) => (Answer::of_io::<()>(Err(error)), None),
     }

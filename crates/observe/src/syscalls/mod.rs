@@ -45,16 +45,17 @@ pub fn count_syscalls(command: &CommandLine, options: &CountOptions) -> Result<S
     let pending =
         traced(&mut child).map_err(|error| SyscallsError::system("create a socket for the program", error))?;
     let (spawned, followed) = std::thread::scope(|scope| {
-        let follower = scope.spawn(|| match pending.seize() {
+        let follower = std::thread::Builder::new().spawn_scoped(scope, || match pending.seize() {
             Ok(Some((tracer, process))) => counter::count(tracer, process, options),
             Ok(None) => Ok(Followed::NotStarted),
             Err(error) => Err(error.into()),
         });
+        let follower = follower.map_err(|error| SyscallsError::system("start a thread", error))?;
         let spawned = child.spawn();
         // Its hook holds the socket's other end, at which the follower may wait.
         drop(child);
-        (spawned, follower.join())
-    });
+        Ok::<_, SyscallsError>((spawned, follower.join()))
+    })?;
     let followed = followed.map_err(|_| {
         SyscallsError::system("trace the program", std::io::Error::other("the tracing thread has failed"))
     })??;

@@ -115,14 +115,17 @@ impl<'a> PreparedTrace<'a> {
         let disk = wants_files.then(DiskRecorder::start);
         let disk = std::cell::RefCell::new(disk);
         let (send, receive) = mpsc::channel::<io::Result<PendingObserver>>();
-        let namer = wants_files.then(|| {
-            std::thread::spawn(move || match receive.recv().map(|pending| pending.and_then(PendingObserver::accept)) {
-                Ok(Ok(observer)) => NameLog::follow_all(&observer),
-                Ok(Err(source)) => Err(TraceError::Names { source }),
-                // The launch failed before there was a child; its own error says why.
-                Err(_) => Ok(NameLog::default()),
+        let follow_names = || {
+            std::thread::Builder::new().spawn(move || {
+                match receive.recv().map(|pending| pending.and_then(PendingObserver::accept)) {
+                    Ok(Ok(observer)) => NameLog::follow_all(&observer),
+                    Ok(Err(source)) => Err(TraceError::Names { source }),
+                    // The launch failed before there was a child; its own error says why.
+                    Err(_) => Ok(NameLog::default()),
+                }
             })
-        });
+        };
+        let namer = wants_files.then(follow_names).transpose().map_err(LaunchError::no_thread)?;
         let prepare = |child: &mut std::process::Command| {
             if wants_files {
                 send.send(observe(child)).ok();
