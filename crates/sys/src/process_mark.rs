@@ -25,8 +25,10 @@ const LIMITS_SIZE: usize = 4096;
 const ENDING_LIMIT: Duration = Duration::from_secs(10);
 /// Pause between two scans of all processes.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
-/// One scan may miss a process that forks and ends while `/proc` is read; several scans do not.
-const EMPTY_LOOKS: u32 = 3;
+/// One scan may miss a process that forks and ends while `/proc` is read; several scans do not. On a slow machine three did.
+const EMPTY_LOOKS: u32 = 10;
+/// Room for a few names of `/proc`: each is looked at right after it was read, before its process has ended.
+const NAMES_SIZE: usize = 128;
 
 /// A number that no other process on this machine carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +74,7 @@ impl ProcessMark {
     /// group.
     fn end_found(self, proc: BorrowedFd<'_>, session: libc::pid_t) -> bool {
         let mut found = false;
-        let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
+        let mut buffer = [MaybeUninit::<u8>::uninit(); NAMES_SIZE];
         if seek(proc, SeekFrom::Start(0)).is_err() {
             return false;
         }

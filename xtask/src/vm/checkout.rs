@@ -76,7 +76,10 @@ pub(super) fn disk(architecture: Architecture, filters: &[&str], jobs: usize, mi
             }
         }
     }
-    fs::create_dir_all(there(&target.join("tmp"))?)?;
+    // Of another processor cargo names another, below its own directory.
+    for directory in [target.as_path(), built.parent().unwrap_or(&target)] {
+        fs::create_dir_all(there(&directory.join("tmp"))?)?;
+    }
     let list = target.join("vm-tests.json");
     fs::write(there(&list)?, serde_json::to_vec(&binaries)?)?;
     let script = format!(

@@ -74,7 +74,7 @@ fn auditing(facts: &Facts) -> Check {
         Library::Glibc(None) | Library::Unknown => (Status::Unknown, words, "the loader's release is unknown"),
     };
     Check::new(name, status, now)
-        .needed("glibc 2.26 or later on x86-64")
+        .needed("glibc 2.26 or later on x86-64 or aarch64")
         .cost(
             "`bind --mode audit`, which covers libraries opened later, does not work; the other modes do not need it.",
         )

@@ -53,14 +53,13 @@ impl Tree {
         interrupt: Option<&Interrupt>,
         meanwhile: &mut dyn FnMut(),
     ) -> Result<(), LaunchError> {
-        let deadline = Instant::now() + grace;
+        let mut deadline: Option<Instant> = None;
         if let Some(interrupt) = interrupt {
             interrupt.drain();
         }
         loop {
-            let living = self.look()?;
-            let left = deadline.saturating_duration_since(Instant::now());
-            if living.is_empty() || left.is_zero() {
+            let Some(living) = self.look()? else { return Ok(()) };
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Ok(());
             }
             for member in &living {
@@ -73,6 +72,9 @@ impl Tree {
                     send(member.identity, Signal::CONT);
                 }
             }
+            // The first scan may take longer than the grace on a busy machine; so that begins when they have been asked.
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + grace);
+            let left = deadline.saturating_duration_since(Instant::now());
             if wait(&living, left.min(LOOK_INTERVAL), interrupt) {
                 return Ok(());
             }
@@ -85,11 +87,8 @@ impl Tree {
         self.kills_groups = true;
         loop {
             // On a busy machine this alone may take as long as the limit, which therefore starts with the first SIGKILL.
-            let living = self.freeze()?;
-            if living.is_empty() {
-                return Ok(());
-            }
-            let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let Some(living) = self.freeze()? else { return Ok(()) };
+            let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline) && !living.is_empty();
             if is_late && living.iter().all(|member| self.killed.contains(&member.identity)) {
                 let mut processes: Vec<u32> = living.iter().map(|member| member.identity.number).collect();
                 processes.sort_unstable();
@@ -99,17 +98,19 @@ impl Tree {
                 self.killed.insert(member.identity);
                 send(member.identity, Signal::KILL);
             }
-            deadline.get_or_insert_with(|| Instant::now() + KILL_LIMIT);
+            if !living.is_empty() {
+                deadline.get_or_insert_with(|| Instant::now() + KILL_LIMIT);
+            }
             wait(&living, LOOK_INTERVAL, None);
             meanwhile();
         }
     }
 
-    /// Stops the whole tree; returns all processes of the last scan.
-    fn freeze(&mut self) -> Result<Vec<Process>, LaunchError> {
+    /// Stops the whole tree; returns all processes of the last scan, `None` if nothing is left.
+    fn freeze(&mut self) -> Result<Option<Vec<Process>>, LaunchError> {
         let mut frozen = HashSet::new();
         for _ in 0..FREEZE_PASSES {
-            let living = self.look()?;
+            let Some(living) = self.look()? else { return Ok(None) };
             let known = frozen.len();
             for member in &living {
                 if frozen.insert(member.identity) {
@@ -117,13 +118,13 @@ impl Tree {
                 }
             }
             if frozen.len() == known {
-                return Ok(living);
+                return Ok(Some(living));
             }
         }
         self.look()
     }
 
-    fn look(&mut self) -> Result<Vec<Process>, LaunchError> {
+    fn look(&mut self) -> Result<Option<Vec<Process>>, LaunchError> {
         self.living().map_err(|error| LaunchError::system("look for the program's processes", error))
     }
 }

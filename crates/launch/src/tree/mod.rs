@@ -26,6 +26,9 @@ use self::process::{Identity, Process, all_processes, process};
 use self::subreaper::Subreaper;
 use crate::launched::Usage;
 
+/// Scans in a row that find only the dead, before that is said. A program that ends by itself takes one for each generation.
+const DEAD_PASSES: usize = 20;
+
 /// The processes of one launch. Kills them when dropped before [`Tree::end`].
 #[derive(Debug)]
 pub(crate) struct Tree {
@@ -129,9 +132,9 @@ impl Tree {
         u32::try_from(self.killed.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whether any process of the launch is still alive. Reaps those that are not.
+    /// Whether any process of the launch may still be alive. Reaps those that are not.
     pub(crate) fn is_alive(&mut self) -> io::Result<bool> {
-        Ok(!self.living()?.is_empty())
+        Ok(self.living()?.is_some())
     }
 
     /// Whether a process belongs to the launch, alive or not yet reaped.
@@ -148,16 +151,16 @@ impl Tree {
         self.kinship.members(&line).iter().any(|member| member.identity.number == number)
     }
 
-    /// The living processes of the launch, after reaping the dead.
+    /// The living processes of the launch, after reaping the dead; `None` if nothing is left.
     ///
-    /// Empty means that nothing is left: a living process always has one of our children above it, and if all were dead
-    /// we scan again, because their children are reparented to us. If some live we do not: in a tree that keeps forking
-    /// there is always one to reap.
-    fn living(&mut self) -> io::Result<Vec<Process>> {
-        loop {
+    /// Nothing is left when none lives and none was to be reaped: a living process always has one of our children above it. If
+    /// all that are found are dead we scan again, because their children are reparented to us. Of a tree that goes on forking, a
+    /// slow machine may find only the dead each time: then there is an empty list, and the caller decides how long to go on.
+    fn living(&mut self) -> io::Result<Option<Vec<Process>>> {
+        for _ in 0..DEAD_PASSES {
             if !has_children() {
                 self.kinship.launched = None;
-                return Ok(Vec::new());
+                return Ok(None);
             }
             let table = all_processes()?;
             if self.kills_groups {
@@ -172,10 +175,14 @@ impl Tree {
             }
             let mut members = self.kinship.members(&table);
             members.retain(|member| !member.stat.has_ended());
-            if !reaped || !members.is_empty() {
-                return Ok(members);
+            if !members.is_empty() {
+                return Ok(Some(members));
+            }
+            if !reaped {
+                return Ok(None);
             }
         }
+        Ok(Some(Vec::new()))
     }
 
     fn reap_root(&mut self, identity: Identity) -> io::Result<bool> {

@@ -1,4 +1,6 @@
 import ctypes, json, os
+# Numbers of calls that differ from processor to processor (include/uapi/asm-generic/unistd.h; arch/x86/entry/syscalls).
+PERF_EVENT_OPEN, USERFAULTFD = (241, 282) if os.uname().machine == "aarch64" else (298, 323)
 libc = ctypes.CDLL(None, use_errno=True)
 def call(*words):
     result = libc.syscall(*words)
@@ -14,7 +16,7 @@ def perf(flags):
     ctypes.c_uint32.from_buffer(attributes, 4).value = 112
     ctypes.c_uint64.from_buffer(attributes, 8).value = 2
     ctypes.c_uint64.from_buffer(attributes, 40).value = flags
-    return call(298, attributes, 0, -1, -1, 8)
+    return call(PERF_EVENT_OPEN, attributes, 0, -1, -1, 8)
 def opened(path, flags):
     try:
         os.close(os.open(path, flags))
@@ -31,6 +33,6 @@ print(json.dumps({
     "perf_user": perf(1 | 1 << 5 | 1 << 6),
     "perf_kernel": perf(1 | 1 << 6),
     "pidfd": call(434, os.getpid(), 0),
-    "userfaultfd": call(323, 1),
+    "userfaultfd": call(USERFAULTFD, 1),
     "userfaultfd_device": opened("/dev/userfaultfd", os.O_RDWR),
 }))

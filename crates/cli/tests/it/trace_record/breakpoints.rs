@@ -2,7 +2,7 @@
 
 use coldstart_profile::trace::EventKind;
 
-use super::support::{Bench, FUNCTIONS, notes};
+use super::support::{Bench, FUNCTIONS, lacks_breakpoints, notes};
 
 const LIBRARY: &str = "__attribute__((noinline)) int work(int k) { return k + 5; }";
 
@@ -11,6 +11,9 @@ const STALE: &str = include_str!("stale.c");
 
 #[test]
 fn memory_that_was_unmapped_keeps_no_breakpoint() {
+    if lacks_breakpoints() {
+        return;
+    }
     for trap in ["0x90", "0xcc"] {
         let bench = Bench::new();
         for library in ["libwork.so", "libidle.so"] {
@@ -33,6 +36,9 @@ const RACE: &str = include_str!("race.c");
 
 #[test]
 fn threads_and_handlers_may_meet_one_at_once() {
+    if lacks_breakpoints() {
+        return;
+    }
     let bench = Bench::new();
     bench.build("race", RACE, &["gcc"]);
     let options: Vec<&str> = FUNCTIONS.into_iter().chain(["--functions-of", "race"]).collect();
@@ -74,6 +80,9 @@ const SHARED: &str = include_str!("shared.c");
 
 #[test]
 fn processes_that_share_memory_share_breakpoints() {
+    if lacks_breakpoints() {
+        return;
+    }
     let bench = Bench::new();
     bench.build("libwork.so", LIBRARY, &["gcc", "-shared", "-fPIC"]);
     bench.build("shared", SHARED, &["gcc"]);
@@ -94,6 +103,9 @@ int main(void) { pthread_t thread; pthread_create(&thread, 0, run, 0); pthread_e
 
 #[test]
 fn functions_are_met_after_the_first_thread_has_ended() {
+    if lacks_breakpoints() {
+        return;
+    }
     let bench = Bench::new();
     bench.build("left", LEFT_ALONE, &["gcc"]);
     let options: Vec<&str> = FUNCTIONS.into_iter().chain(["--functions-of", "left"]).collect();
@@ -108,6 +120,9 @@ fn functions_are_met_after_the_first_thread_has_ended() {
 
 #[test]
 fn a_second_start_that_ends_otherwise_is_told() {
+    if lacks_breakpoints() {
+        return;
+    }
     let bench = Bench::new();
     let source = "#include <unistd.h>\nint main(void) { return access(\"once\", 0) == 0 ? 3 : (symlink(\"x\", \"twice\") ? 5 : 4); }";
     bench.build("other", source, &["gcc"]);
@@ -123,6 +138,9 @@ const BOTH_SIDES: &str = include_str!("both_sides.c");
 
 #[test]
 fn both_sides_of_a_fork_meet_their_own_breakpoints() {
+    if lacks_breakpoints() {
+        return;
+    }
     let bench = Bench::new();
     bench.build("both", BOTH_SIDES, &["gcc"]);
     let options: Vec<&str> = FUNCTIONS.into_iter().chain(["--functions-of", "both"]).collect();

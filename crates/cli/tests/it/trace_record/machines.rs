@@ -1,6 +1,6 @@
 //! Programs of other kinds than a dynamic glibc one, and what they do to their own files and memory.
 
-use super::support::{Bench, notes, skip};
+use super::support::{Bench, lacks_breakpoints, notes, skip};
 
 const HELLO: &str = "#include <stdio.h>\nint main(void){puts(\"hello\");return 4;}";
 
@@ -76,6 +76,9 @@ int main(int count, char **words) {
 
 #[test]
 fn it_may_delete_and_replace_its_files_and_make_code() {
+    if lacks_breakpoints() {
+        return;
+    }
     let bench = Bench::new();
     bench.build("own", OWN_FILES, &["gcc"]);
     bench.build("libown.so", "int work(void){return 1;}", &["gcc", "-shared", "-fPIC"]);
@@ -87,6 +90,9 @@ fn it_may_delete_and_replace_its_files_and_make_code() {
 
 #[test]
 fn somebody_without_rights() {
+    if lacks_breakpoints() {
+        return;
+    }
     if !rustix::process::geteuid().is_root() || !coldstart_testing::is_there("setpriv") {
         return skip("needs root and setpriv");
     }

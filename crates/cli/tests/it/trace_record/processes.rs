@@ -2,7 +2,7 @@
 
 use coldstart_profile::trace::PhaseKind;
 
-use super::support::{Bench, COLDSTART, living, notes};
+use super::support::{Bench, COLDSTART, lacks_breakpoints, living, notes};
 
 const FORKS: &str = include_str!("forks.c");
 
@@ -81,6 +81,9 @@ int main() { printf("%d %d\n", caught, forked); return 0; }"#;
 
 #[test]
 fn initialisers_may_throw_and_fork_and_exit() {
+    if lacks_breakpoints() {
+        return;
+    }
     let bench = Bench::new();
     bench.build("initialisers", INITIALISERS, &["g++"]);
     let trace = bench.same(&[], &["./initialisers"]);

@@ -1,6 +1,6 @@
 //! Signals: those that end the program, those it handles, and those that are meant for breakpoints.
 
-use super::support::{Bench, FUNCTIONS, notes, skip, text};
+use super::support::{Bench, FUNCTIONS, lacks_breakpoints, notes, skip, text};
 
 const RAISE: &str = "#include <signal.h>\n#include <stdlib.h>\nint main(int n,char**v){raise(atoi(v[1]));return 9;}";
 
@@ -29,6 +29,9 @@ const HANDLES: &str = include_str!("handles.c");
 
 #[test]
 fn its_own_traps_and_faults_are_its_own() {
+    if lacks_breakpoints() {
+        return;
+    }
     let bench = Bench::new();
     bench.build("handles", HANDLES, &["gcc"]);
     bench.same(&[], &["./handles"]);
@@ -67,6 +70,9 @@ int main(int n, char **v) {
 
 #[test]
 fn a_program_that_begins_with_traps_held_back_keeps_them_so() {
+    if lacks_breakpoints() {
+        return;
+    }
     let bench = Bench::new();
     bench.build("raise", RAISE, &["gcc"]);
     bench.build("holds", HOLDS_BACK, &["gcc"]);
@@ -78,6 +84,9 @@ fn a_program_that_begins_with_traps_held_back_keeps_them_so() {
 
 #[test]
 fn the_first_process_of_a_namespace_is_ended_by_its_faults() {
+    if lacks_breakpoints() {
+        return;
+    }
     let bench = Bench::new();
     let source = "#include <stdlib.h>\nint main(int n, char **v) { switch (v[1][0]) { case 's': *(volatile int *)0 = 1; case 'i': \
                   __asm__ volatile(\"int3\"); case 'u': __builtin_trap(); case 'a': abort(); } return 9; }";
@@ -106,6 +115,9 @@ int main(void) {
 
 #[test]
 fn a_program_may_ignore_the_signal_of_breakpoints() {
+    if lacks_breakpoints() {
+        return;
+    }
     let bench = Bench::new();
     bench.build("ignores", IGNORES, &["gcc"]);
     let trace = bench.same(&[], &["./ignores"]);

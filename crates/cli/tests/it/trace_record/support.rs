@@ -7,11 +7,20 @@ use std::process::{Command, Output, Stdio};
 
 use coldstart_host::process::{ProcessFiles, numbers};
 use coldstart_profile::trace::Trace;
+use coldstart_sys::tracing::Tracer;
 pub(crate) use coldstart_testing::skip;
 use coldstart_tracefile::TraceFile;
 use tempfile::TempDir;
 
 pub(crate) use crate::text;
+
+/// Says so where `trace` sets no breakpoints, so that phases, initialisers and first calls are not recorded.
+pub(crate) fn lacks_breakpoints() -> bool {
+    if !Tracer::HAS_BREAKPOINTS {
+        skip("`trace` sets breakpoints on x86-64 only");
+    }
+    !Tracer::HAS_BREAKPOINTS
+}
 
 /// A folder of its own.
 pub(crate) struct Bench {

@@ -1,5 +1,6 @@
 //! Ctrl-C and its kin: another process launches, is sent a signal, and must leave nothing behind.
 
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
 use coldstart_testing::eventually;
@@ -49,7 +50,8 @@ fn a_second_signal_cuts_the_grace_short() {
         }
         assert!(begin.elapsed().as_secs() < 45, "the grace was not cut short");
     };
-    assert_eq!(status.code(), Some(130));
+    // The last one may come when the launcher heeds no more signals and is about to exit.
+    assert!(status.code() == Some(130) || status.signal() == Some(Signal::INT.as_raw()), "{status:?}");
     marker.assert_nothing_left();
 }
 
