@@ -48,7 +48,7 @@ impl Report {
             self.failed.push((name.clone(), reason));
         } else {
             self.passed = self.passed.saturating_add(1);
-            let skips = outcome.output.lines().filter_map(|line| line.trim().strip_prefix("skipped: "));
+            let skips = outcome.output.lines().filter_map(skipped);
             self.skipped.extend(skips.map(|reason| (name.clone(), reason.to_owned())));
         }
         self.times.push((outcome.took, name));
@@ -79,5 +79,22 @@ impl Report {
             println!("FAILED {name}: {reason}");
         }
         self.failed.len()
+    }
+}
+/// Why a test says that it skips something, if this line says so: alone, or behind the test's name.
+fn skipped(line: &str) -> Option<&str> {
+    let (before, reason) = line.split_once("skipped: ")?;
+    (before.trim().is_empty() || before.ends_with(" ... ")).then_some(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skips_are_found_alone_and_behind_a_name() {
+        assert_eq!(skipped("skipped: no gcc"), Some("no gcc"));
+        assert_eq!(skipped("test it::a ... skipped: no gcc"), Some("no gcc"));
+        assert_eq!(skipped("note: 1 file skipped: it is a link"), None);
     }
 }
