@@ -59,7 +59,7 @@ fn five_hundred_threads() {
 fn many_short_processes_under_a_low_limit_of_descriptors() {
     let bench = Bench::new();
     let script = "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done; echo done";
-    let words = format!("ulimit -n 64; exec {COLDSTART} trace -o it.coldtrace -- sh -c '{script}'");
+    let words = format!("ulimit -n 64; exec {COLDSTART} trace --time-limit 900 -o it.coldtrace -- sh -c '{script}'");
     let output = bench.command("sh", &["-c", &words]).output().unwrap();
     assert_eq!((output.stdout, output.status.code()), (b"done\n".to_vec(), Some(0)));
     let trace = bench.read();
