@@ -17,6 +17,8 @@ use crate::error::LaunchError;
 const INTERVAL: Duration = Duration::from_millis(1);
 /// The loopback interface answers at once, unless the server's queue is full.
 const ANSWER_LIMIT: Duration = Duration::from_millis(1);
+/// Before the launch nothing is timed yet, and on a busy machine the answer of a port in use may come late.
+const EARLIER_ANSWER_LIMIT: Duration = Duration::from_millis(250);
 
 pub(crate) struct PortWatch {
     addresses: [SocketAddr; 2],
@@ -28,9 +30,9 @@ impl PortWatch {
         Self { addresses: [at(Ipv4Addr::LOCALHOST.into()), at(Ipv6Addr::LOCALHOST.into())] }
     }
 
-    fn accepting(&self) -> Result<Option<SocketAddr>, LaunchError> {
+    fn accepting(&self, limit: Duration) -> Result<Option<SocketAddr>, LaunchError> {
         for address in self.addresses {
-            match TcpStream::connect_timeout(&address, ANSWER_LIMIT) {
+            match TcpStream::connect_timeout(&address, limit) {
                 Ok(stream) if stream.local_addr().is_ok_and(|ours| ours != address) => return Ok(Some(address)),
                 // A regular close would keep the port occupied (TIME_WAIT) for the program.
                 Ok(itself) => {
@@ -57,7 +59,7 @@ fn is_lasting(errno: i32) -> bool {
 
 impl Watch for PortWatch {
     fn prepare(&mut self, _command: &mut Command) -> Result<(), LaunchError> {
-        match self.accepting()? {
+        match self.accepting(EARLIER_ANSWER_LIMIT)? {
             Some(address) => Err(LaunchError::PortInUse { address }),
             None => Ok(()),
         }
@@ -68,6 +70,6 @@ impl Watch for PortWatch {
     }
 
     fn look(&mut self, _look: Look<'_>) -> Result<Option<Instant>, LaunchError> {
-        Ok(self.accepting()?.map(|_| Instant::now()))
+        Ok(self.accepting(ANSWER_LIMIT)?.map(|_| Instant::now()))
     }
 }
