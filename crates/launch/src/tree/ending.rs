@@ -72,7 +72,7 @@ impl Tree {
                     send(member.identity, Signal::CONT);
                 }
             }
-            // The first scan may take longer than the grace on a busy machine; so that begins when they have been asked.
+            // The first scan may take longer than the grace on a busy machine, so the grace begins when they have been asked.
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + grace);
             let left = deadline.saturating_duration_since(Instant::now());
             if wait(&living, left.min(LOOK_INTERVAL), interrupt) {
