@@ -51,7 +51,10 @@ fn in_words(outcome: &MakeOutcome) -> String {
     for unchecked in &outcome.unchecked {
         text.push_str(&fact("unknown", unchecked));
     }
-    if outcome.kept {
+    let [before, after] = outcome.calls;
+    if outcome.kept && after >= before {
+        text.push_str(&fact("no gain", "the program looks for no fewer files by name with it"));
+    } else if outcome.kept {
         text.push_str(&fact(
             "next",
             &format!("`coldstart index run {path} -- PROGRAM`, or `coldstart index env {path}`"),

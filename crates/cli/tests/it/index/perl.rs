@@ -188,3 +188,12 @@ fn an_index_for_perl_that_is_gone_or_damaged() {
     fs::remove_dir_all(scene.path("index")).unwrap();
     assert_eq!(with_settings(), plain);
 }
+
+#[test]
+fn modules_that_perl_loads_before_the_hook_gain_nothing_and_that_is_told() {
+    let scene = Scene::new();
+    let output = scene.coldstart(&["make", "-o", "index", "--", PERL, "-MPOSIX", "-e", "1"]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{told}{}", text(&output.stderr));
+    assert!(told.contains("0 modules") && told.contains("no gain") && !told.contains("next"), "{told}");
+}
