@@ -17,7 +17,8 @@ use rustix::ioctl::{self, Ioctl, IoctlOutput, Opcode};
 
 use crate::facility_error::FacilityError;
 
-const CONTROL: &str = "/dev/loop-control";
+/// Where the kernel is asked for a free device; the module makes it.
+pub const CONTROL: &str = "/dev/loop-control";
 const LOOP_CTL_GET_FREE: Opcode = 0x4c82;
 const LOOP_CONFIGURE: Opcode = 0x4c0a;
 const LO_FLAGS_READ_ONLY: u32 = 1;

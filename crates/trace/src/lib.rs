@@ -10,6 +10,7 @@ mod error;
 mod files;
 #[doc(hidden)]
 pub mod fuzzing;
+mod name_follower;
 mod names;
 mod outside_names;
 mod page_fills;
@@ -20,6 +21,7 @@ mod touched_working_set;
 mod working_set;
 
 pub use error::TraceError;
+pub use name_follower::NameFollower;
 pub use names::{NameLog, SeenFile, SeenName, SeenRequest};
 pub use page_fills::{PageFill, PageFillRecorder};
 pub use page_uses::page_uses;

@@ -79,7 +79,7 @@ pub struct NameLog {
     /// Our thread that resolved the names: its reads of directories and inodes are done in place of the program's.
     pub observer: Option<u32>,
     /// Why not a single name could be read, if the kernel refused it.
-    pub refusal: Option<io::Error>,
+    pub(crate) refusal: Option<io::Error>,
     /// Each call of `execve`, failed ones included: time and thread.
     pub executions: Vec<(Duration, u32)>,
     with_memory_trees: bool,
@@ -96,25 +96,18 @@ impl NameLog {
     /// Observes the tree until its last process ends. Names in `/proc`, `/sys` and `/dev` are left out.
     ///
     /// # Errors
-    /// [`TraceError::Names`] when the kernel refuses the observation.
+    /// [`TraceError::Names`] when the kernel refuses the observation, [`TraceError::UnreadableNames`] when it lets no name be read.
     pub fn follow(observer: &SyscallObserver) -> Result<Self, TraceError> {
-        Self::default().followed(observer)
+        let mut log = Self::default().followed(observer)?;
+        log.refusal.take().map_or(Ok(log), |source| Err(TraceError::UnreadableNames { source }))
     }
 
-    /// Observes the tree until its last process ends, and keeps all names.
+    /// Observes the tree until its last process ends, and keeps all names, perhaps none.
     ///
     /// # Errors
     /// [`TraceError::Names`] when the kernel refuses the observation.
     pub fn follow_all(observer: &SyscallObserver) -> Result<Self, TraceError> {
         Self { with_memory_trees: true, ..Self::default() }.followed(observer)
-    }
-
-    /// The log, if it can be one of all names.
-    ///
-    /// # Errors
-    /// [`TraceError::UnreadableNames`] if the kernel refused to let us read any.
-    pub fn readable(mut self) -> Result<Self, TraceError> {
-        self.refusal.take().map_or(Ok(self), |source| Err(TraceError::UnreadableNames { source }))
     }
 
     fn followed(mut self, observer: &SyscallObserver) -> Result<Self, TraceError> {

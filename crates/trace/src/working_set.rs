@@ -4,18 +4,15 @@
 //! (no root, or a file system whose inode numbers differ from the tracepoint's, such as btrfs and overlayfs), the
 //! pages resident at the end substitute for them: the same set after a cold start, without their order.
 
-use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 use coldstart_host::rights::AskedRights;
-use coldstart_launch::{CommandLine, LaunchError, LaunchOptions, Launched, launch};
+use coldstart_launch::{CommandLine, LaunchOptions, Launched, launch};
 use coldstart_profile::{NameKind, NameUse, PageSource, WorkingSet};
-use coldstart_sys::syscall_observer::{PendingObserver, observe};
 
 use crate::files::{FileCollector, Span};
-use crate::{NameLog, PageFillRecorder, SeenRequest, TraceError};
+use crate::{NameFollower, NameLog, PageFillRecorder, SeenRequest, TraceError};
 
 /// A recorded start.
 #[derive(Debug)]
@@ -66,27 +63,16 @@ pub fn record_working_set(command: &CommandLine, options: &LaunchOptions) -> Res
     let mut notes = RecordingNotes::default();
     let fills = PageFillRecorder::start().map_err(|error| notes.no_fills = Some(with_source(&error))).ok();
 
-    let (send, receive) = mpsc::channel::<io::Result<PendingObserver>>();
-    let follower = std::thread::Builder::new()
-        .spawn(move || match receive.recv().map(|pending| pending.and_then(PendingObserver::accept)) {
-            Ok(Ok(observer)) => NameLog::follow(&observer),
-            Ok(Err(source)) => Err(TraceError::Names { source }),
-            // The launch failed before there was a child; its own error says why.
-            Err(_) => Ok(NameLog::default()),
-        })
-        .map_err(LaunchError::no_thread)?;
-    let watch = |child: &mut std::process::Command| {
-        send.send(observe(child)).ok();
-    };
+    let follower = NameFollower::start(NameLog::follow)?;
+    let watch = |child: &mut std::process::Command| follower.watch(child);
     let started = SystemTime::now();
     let started_at = monotonic_now();
     let mut ready_at = None;
     let launched = launch(command, options, Some(&watch), &mut || ready_at = Some(monotonic_now()));
     let ended_at = monotonic_now();
-    drop(send);
-    let names = follower.join().unwrap_or_else(|_| Ok(NameLog::default()));
+    let names = follower.finish();
     let launched = launched?;
-    let names = names?.readable()?;
+    let names = names?;
 
     let span = Span { started, from: started_at, to: ready_at.unwrap_or(ended_at) };
     let fills = match fills.map(PageFillRecorder::finish).transpose() {

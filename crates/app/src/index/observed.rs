@@ -4,13 +4,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 
 use anyhow::Context;
 use coldstart_host::descriptor;
-use coldstart_launch::{CommandLine, End, LaunchError, LaunchOptions, Output, launch};
-use coldstart_sys::syscall_observer::{PendingObserver, observe};
-use coldstart_trace::{NameLog, SeenRequest, TraceError};
+use coldstart_launch::{CommandLine, End, LaunchOptions, Output, launch};
+use coldstart_trace::{NameFollower, NameLog, SeenRequest};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::error::AppError;
@@ -49,24 +47,12 @@ pub(crate) fn observed(
         .context("cannot keep the program's output for comparison")?;
     let mut options = LaunchOptions { output: Output::File(descriptor::path(&kept)), ..options.clone() };
     options.environment.extend_from_slice(environment);
-    let (send, receive) = mpsc::channel::<io::Result<PendingObserver>>();
-    let follower = std::thread::Builder::new().spawn(move || match receive.recv() {
-        Ok(pending) => match pending.and_then(PendingObserver::accept) {
-            Ok(observer) => NameLog::follow(&observer),
-            Err(source) => Err(TraceError::Names { source }),
-        },
-        // The launch failed before there was a child; its own error says why.
-        Err(_) => Ok(NameLog::default()),
-    });
-    let follower = follower.map_err(LaunchError::no_thread)?;
-    let watch = |child: &mut std::process::Command| {
-        send.send(observe(child)).ok();
-    };
+    let follower = NameFollower::start(NameLog::follow)?;
+    let watch = |child: &mut std::process::Command| follower.watch(child);
     let launched = launch(command, &options, Some(&watch), &mut || {});
-    drop(send);
-    let names = follower.join().unwrap_or_else(|_| Ok(NameLog::default()));
+    let names = follower.finish();
     let launched = launched?;
-    let names = names?.readable()?;
+    let names = names?;
     let output = std::fs::read(descriptor::path(&kept)).context("cannot read the program's output back")?;
     let was_cut = matches!(launched.end, End::Ended | End::TimedOut);
     let opened = names.names.iter().filter(|name| name.request == SeenRequest::Content);

@@ -4,15 +4,13 @@
 //! kernel's list and its modules are read. EROFS cannot be mounted by root of a user namespace.
 
 use coldstart_host::kernel::FILE_SYSTEMS;
+use coldstart_sys::loop_device;
 
 use crate::ability::Ability::{ImageMount, ImageRun, Speedup};
 use crate::check::{Check, Status};
 use crate::groups::facts::{Facts, Kernel};
 use crate::groups::who::SYS_ADMIN;
 use crate::root::{MOST, Root};
-
-/// Where loop devices are made (`drivers/block/loop.c`).
-const LOOP_CONTROL: &str = "/dev/loop-control";
 
 /// What this kernel can mount.
 #[derive(Clone, Debug)]
@@ -33,7 +31,7 @@ pub(crate) fn look(root: &Root, kernel: &Kernel) -> Images {
             let file = line.split(':').next().and_then(|path| path.rsplit('/').next());
             file.is_some_and(|file| file.starts_with("erofs.ko"))
         }),
-        has_loop_devices: root.exists(LOOP_CONTROL),
+        has_loop_devices: root.exists(loop_device::CONTROL),
     }
 }
 
@@ -47,11 +45,6 @@ fn mounts(facts: &Facts) -> Check {
     let images = &facts.images;
     let kernel = facts.kernel.words();
     let needs_loop = facts.kernel.since(6, 12) == Some(false);
-    let is_there = match &images.is_listed {
-        _ if images.is_module => Ok(true),
-        Ok(is_listed) => Ok(*is_listed),
-        Err(reason) => Err(reason),
-    };
     let check = |status, now: String| {
         Check::new(name, status, now)
             .needed("root of the machine, EROFS, and before Linux 6.12 loop devices")
@@ -60,34 +53,38 @@ fn mounts(facts: &Facts) -> Check {
             )
             .source(source)
     };
+    let without =
+        |status, now: String| check(status, now).leaves(Status::Partly, &[Speedup], "start images are not tried");
     let lost = "programs start without their image";
-    match is_there {
-        Ok(true) if needs_loop && !images.has_loop_devices => {
-            check(Status::No, format!("{kernel} mounts images by loop devices, and {LOOP_CONTROL} does not exist"))
+    let is_there = images.is_module || images.is_listed == Ok(true);
+    match &images.is_listed {
+        Err(reason) if !is_there => check(Status::Unknown, reason.clone()).leaves(
+            Status::Unknown,
+            &[ImageRun, ImageMount],
+            "whether the kernel has EROFS is unknown",
+        ),
+        _ if !is_there => without(Status::No, format!("{kernel} has no EROFS, and no module of it was found")).leaves(
+            Status::No,
+            &[ImageRun, ImageMount],
+            lost,
+        ),
+        _ if needs_loop && !images.has_loop_devices => {
+            let control = loop_device::CONTROL;
+            without(Status::No, format!("{kernel} mounts images by loop devices, and {control} does not exist"))
                 .grants([facts.who.as_root("modprobe loop")])
                 .leaves(Status::No, &[ImageRun, ImageMount], lost)
-                .leaves(Status::Partly, &[Speedup], "start images are not tried")
         }
-        Ok(true) if facts.who.is_machine_root() && facts.who.has(SYS_ADMIN) => {
+        _ if facts.who.is_machine_root() && facts.who.has(SYS_ADMIN) => {
             let how = if needs_loop { ", by loop devices" } else { "" };
             Check::new(name, Status::Yes, format!("{kernel} mounts images{how}")).source(source)
         }
-        Ok(true) => check(Status::Partly, "only root of the machine can mount images".to_owned())
+        _ => without(Status::Partly, "only root of the machine can mount images".to_owned())
             .grants([facts.who.as_root("coldstart image mount IMAGE")])
             .leaves(
                 Status::Partly,
                 &[ImageRun],
                 "only from images that root has mounted: else programs start without them",
             )
-            .leaves(Status::No, &[ImageMount], "only root of the machine can mount an image")
-            .leaves(Status::Partly, &[Speedup], "start images are not tried"),
-        Ok(false) => check(Status::No, format!("{kernel} has no EROFS, and no module of it was found"))
-            .leaves(Status::No, &[ImageRun, ImageMount], lost)
-            .leaves(Status::Partly, &[Speedup], "start images are not tried"),
-        Err(reason) => check(Status::Unknown, reason.clone()).leaves(
-            Status::Unknown,
-            &[ImageRun, ImageMount],
-            "whether the kernel has EROFS is unknown",
-        ),
+            .leaves(Status::No, &[ImageMount], "only root of the machine can mount an image"),
     }
 }

@@ -6,14 +6,12 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
-use std::sync::mpsc;
 use std::time::SystemTime;
 
 use coldstart_analyse::Places;
 use coldstart_launch::{CommandLine, LaunchError, LaunchOptions, Launched, Output, find_program};
 use coldstart_profile::trace::{Layer, PagesSeen, Run, RunEnd, StartState, Trace};
 use coldstart_sys::private_mounts::PrivateMounts;
-use coldstart_sys::syscall_observer::{PendingObserver, observe};
 use coldstart_sys::tracing::Tracer;
 
 use super::assemble::{Parts, assemble};
@@ -21,7 +19,7 @@ use super::disk::DiskRecorder;
 use super::follow::{ArmedFunctions, FileFacts, FollowOptions};
 use super::function_layer::{self, Arming};
 use super::session::{Ending, FollowedStart, follow_start};
-use crate::{NameLog, TraceError};
+use crate::{NameFollower, NameLog, TraceError};
 
 /// What to record, and how to start the program.
 #[derive(Clone, Debug)]
@@ -114,21 +112,10 @@ impl<'a> PreparedTrace<'a> {
         let wants_pages = layers.contains(&Layer::Pages);
         let disk = wants_files.then(DiskRecorder::start);
         let disk = std::cell::RefCell::new(disk);
-        let (send, receive) = mpsc::channel::<io::Result<PendingObserver>>();
-        let follow_names = || {
-            std::thread::Builder::new().spawn(move || {
-                match receive.recv().map(|pending| pending.and_then(PendingObserver::accept)) {
-                    Ok(Ok(observer)) => NameLog::follow_all(&observer),
-                    Ok(Err(source)) => Err(TraceError::Names { source }),
-                    // The launch failed before there was a child; its own error says why.
-                    Err(_) => Ok(NameLog::default()),
-                }
-            })
-        };
-        let namer = wants_files.then(follow_names).transpose().map_err(LaunchError::no_thread)?;
+        let namer = wants_files.then(|| NameFollower::start(NameLog::follow_all)).transpose()?;
         let prepare = |child: &mut std::process::Command| {
-            if wants_files {
-                send.send(observe(child)).ok();
+            if let Some(namer) = &namer {
+                namer.watch(child);
             }
         };
         let prepared = || {
@@ -148,8 +135,7 @@ impl<'a> PreparedTrace<'a> {
         };
         let started = SystemTime::now();
         let start = follow_start(self.command, &self.options.launch, options, Some((&prepare, &prepared)));
-        drop(send);
-        let names = namer.map(|namer| namer.join().unwrap_or_else(|_| Ok(NameLog::default())));
+        let names = namer.map(NameFollower::finish);
         let disk = disk.into_inner().map(DiskRecorder::finish);
         let start = start.map_err(|error| if wants_files { named_better(error) } else { error })?;
         let names = names.transpose()?;

@@ -4,6 +4,8 @@ use std::io::{Read, Seek, SeekFrom};
 
 use coldstart_trace::start::DiskRecorder;
 
+use crate::start_support::lacks_reads;
+
 #[test]
 fn a_full_buffer_is_told() {
     let mut recorder = DiskRecorder::start();
@@ -11,9 +13,8 @@ fn a_full_buffer_is_told() {
         coldstart_testing::skip(&recorder.notes().join(" "));
         return;
     }
-    if let Some(note) = recorder.notes().iter().find(|note| note.contains("no tracepoint filemap:mm_filemap_get_pages"))
-    {
-        return coldstart_testing::skip(note);
+    if lacks_reads(recorder.notes()) {
+        return;
     }
     recorder.follow(rustix::thread::gettid().as_raw_nonzero().get() as u32);
     // Each read of another page than the last is an event of 48 bytes; a processor's buffer holds no more than 8 MiB.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use coldstart_profile::trace::{EventKind, Layer, LookupKind, Trace};
 use coldstart_testing::skip;
 
-use crate::start_support::{file_named, trace};
+use crate::start_support::{file_named, lacks_reads, trace};
 
 const PYTHON: &str = "/usr/bin/python3";
 
@@ -84,9 +84,8 @@ fn reads_end_where_files_do() {
         folder.path().display()
     );
     let trace = trace(Path::new(PYTHON), &["-I", "-B", "-c", &code], &[Layer::Files]);
-    if let Some(note) = trace.run.notes.iter().find(|note| note.contains("no tracepoint filemap:mm_filemap_get_pages"))
-    {
-        return skip(note);
+    if lacks_reads(&trace.run.notes) {
+        return;
     }
     for size in sizes {
         let file = file_named(&trace, &format!("{size}.bin"));

@@ -62,6 +62,15 @@ pub(crate) fn lacks_single_pages(trace: &Trace) -> bool {
     lacks
 }
 
+/// Says so where the kernel does not tell which parts of files were read, as these notes say.
+pub(crate) fn lacks_reads(notes: &[String]) -> bool {
+    let note = notes.iter().find(|note| note.contains("no tracepoint filemap:mm_filemap_get_pages"));
+    if let Some(note) = note {
+        coldstart_testing::skip(note);
+    }
+    note.is_some()
+}
+
 /// The file whose path ends like this.
 pub(crate) fn file_named(trace: &Trace, end: &str) -> FileId {
     let place = trace.files.iter().position(|file| file.path.ends_with(end));
