@@ -77,7 +77,7 @@ fn drop_caches(facts: &Facts) -> Check {
         .leaves(recorded, &[Ability::PagecacheRestore], "only with `--add`: the machine's caches may not be dropped")
         .leaves(
             recorded,
-            &[Ability::PrefetchRecord, Ability::InstalledRefresh, Ability::Speedup],
+            &[Ability::PrefetchRecord, Ability::ImageMake, Ability::InstalledRefresh, Ability::Speedup],
             "from selectively cold starts instead of cold ones: the machine's caches may not be dropped",
         )
 }

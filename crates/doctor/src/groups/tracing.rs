@@ -88,16 +88,13 @@ fn perf(facts: &Facts) -> Check {
             ("Whether `trace` sees page touches is unknown.", "whether page touches are seen is unknown")
         }
     };
-    check
+    let check = check
         .needed("kernel.perf_event_paranoid of 1 or less, or CAP_PERFMON")
         .cost(cost)
         .grants([facts.who.sysctl("kernel.perf_event_paranoid", "1")])
-        .leaves(partly(status), &[Ability::TraceRecord], because)
-        .leaves(
-            if status == Status::Partly { Status::Yes } else { partly(status) },
-            &[Ability::ImageMake],
-            USED_UNKNOWN,
-        )
+        .leaves(partly(status), &[Ability::TraceRecord], because);
+    // What the program itself touches is enough for an image.
+    if status == Status::Partly { check } else { check.leaves(partly(status), &[Ability::ImageMake], USED_UNKNOWN) }
 }
 
 /// Phases of a start are detected by breakpoints in debug registers.

@@ -429,6 +429,16 @@ fn start_images_need_root_erofs_and_loop_devices() {
     };
     use Status::{No, Partly, Unknown, Yes};
     assert_eq!(of(&machine), (Yes, [Yes; 4], Yes));
+    let image_make = |machine: &Machine| {
+        let judged = machine.judged();
+        let standing = judged.standings.iter().find(|standing| standing.ability == Ability::ImageMake).unwrap();
+        (standing.status, standing.because.len())
+    };
+    machine.probes.perf_kernel = EACCES;
+    assert_eq!(image_make(&machine), (Yes, 0), "what the program itself touches is enough");
+    machine.probes.perf_user = EACCES;
+    assert_eq!(image_make(&machine), (Partly, 1));
+    (machine.probes.perf_user, machine.probes.perf_kernel) = (Answer::Works, Answer::Works);
     machine.write("proc/sys/kernel/osrelease", "6.1.0-18-amd64\n");
     let (status, image, _) = of(&machine);
     assert_eq!((status, image[2..].to_vec()), (No, vec![No, No]));
