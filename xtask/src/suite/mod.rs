@@ -8,6 +8,7 @@
 //! change, take a turn (`coldstart_testing::Turn`). Groups of tests that [`machine_wide`] names besides never run beside others.
 
 pub(crate) mod binaries;
+mod hanging;
 mod machine_wide;
 pub(crate) mod orphans;
 mod report;

@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use coldstart_host::process::ProcessFiles;
 
 use super::binaries::Binary;
+use super::hanging;
 
 /// How long a process may take to end after it was killed. One that waits in the kernel may never end, and must not hold up the rest.
 const LONGEST_END: Duration = Duration::from_secs(30);
@@ -106,7 +107,7 @@ impl Running<'_> {
         output.read_to_end(&mut text)?;
         let text = String::from_utf8_lossy(&text).into_owned();
         let failure = match end {
-            End::Killed => Some(format!("it had not ended after {} s", begin.elapsed().as_secs())),
+            End::Killed(place) => Some(format!("it had not ended after {} s:\n{place}", begin.elapsed().as_secs())),
             End::Unkillable(place) => Some(format!("it hangs in the kernel and cannot be killed: {place}")),
             End::Exited(status) if !status.success() => Some(said(status)),
             // So that a name that the program does not take as we do is no success.
@@ -120,8 +121,8 @@ impl Running<'_> {
 /// How a process ended.
 enum End {
     Exited(ExitStatus),
-    /// It ran past its deadline.
-    Killed,
+    /// It ran past its deadline: what it waited for.
+    Killed(String),
     /// So did this one, and it still exists: where it waits in the kernel.
     Unkillable(String),
 }
@@ -131,22 +132,16 @@ fn wait(child: &mut Child, deadline: Instant) -> Result<End> {
     if let Some(status) = wait_until(child, deadline)? {
         return Ok(End::Exited(status));
     }
+    let place = hanging::describe(child.id());
     child.kill()?;
     Ok(match wait_until(child, Instant::now() + LONGEST_END)? {
-        Some(_) => End::Killed,
-        None => End::Unkillable(kernel_stack(child.id())),
+        Some(_) => End::Killed(place),
+        None => End::Unkillable(hanging::kernel_stack(&ProcessFiles::of(child.id()))),
     })
 }
 
-fn kernel_stack(process: u32) -> String {
-    let stack = std::fs::read_to_string(ProcessFiles::of(process).at("stack"));
-    stack.map_or_else(
-        |error| format!("its stack is unknown: {error}"),
-        |stack| stack.lines().take(8).collect::<Vec<_>>().join(" "),
-    )
-}
-
-fn wait_until(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
+/// Waits for the end of a process until the deadline, and leaves it alone then.
+pub(super) fn wait_until(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));

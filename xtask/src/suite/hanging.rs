@@ -1,0 +1,116 @@
+//! What a test waits for that does not end: its processes, where each thread is in the kernel, and the calls that led there.
+
+use std::fmt::Write;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use coldstart_host::process::{ProcessFiles, numbers};
+
+use super::run::wait_until;
+
+/// How long gdb may take for one process.
+const LONGEST_LOOK: Duration = Duration::from_secs(30);
+/// Of so many processes at most: a test may fork without end.
+const MOST_PROCESSES: usize = 16;
+/// Lines of a thread's kernel stack.
+const KERNEL_FRAMES: usize = 8;
+/// Lines of gdb's, of all threads of a process.
+const FRAMES: usize = 160;
+
+/// Describes this process and all that descend from it.
+pub(super) fn describe(process: u32) -> String {
+    let mut text = String::new();
+    for number in with_descendants(process).into_iter().take(MOST_PROCESSES) {
+        one(&mut text, number);
+    }
+    text
+}
+
+/// Parents before their children.
+fn with_descendants(process: u32) -> Vec<u32> {
+    let parents: Vec<(u32, u32)> = numbers()
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|number| Some((number, ProcessFiles::of(number).stat()?.parent)))
+        .collect();
+    let mut found = vec![process];
+    let mut at = 0;
+    while let Some(&parent) = found.get(at) {
+        found.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(number, _)| *number));
+        at += 1;
+    }
+    found
+}
+
+fn one(text: &mut String, number: u32) {
+    let files = ProcessFiles::of(number);
+    let words: Vec<_> = files.arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let _ = writeln!(text, "process {number} ({}): {}", files.name().display(), words.join(" "));
+    let threads = std::fs::read_dir(files.at("task")).into_iter().flatten().flatten();
+    for thread in threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
+        let of_thread = ProcessFiles::of_thread(number, thread);
+        let _ = writeln!(text, "  thread {thread}: {}", kernel_stack(&of_thread));
+    }
+    let _ = writeln!(text, "{}", calls(number));
+}
+
+/// Where a process or thread waits in the kernel.
+pub(super) fn kernel_stack(files: &ProcessFiles) -> String {
+    let state = files.stat().map_or('?', |stat| char::from(stat.state));
+    let stack = std::fs::read_to_string(files.at("stack"));
+    stack.map_or_else(
+        |error| format!("{state}, its stack is unknown: {error}"),
+        |stack| format!("{state} {}", stack.lines().take(KERNEL_FRAMES).collect::<Vec<_>>().join(" ")),
+    )
+}
+
+/// What gdb says of each thread of a process.
+fn calls(number: u32) -> String {
+    let number = number.to_string();
+    let mut gdb = Command::new("gdb");
+    gdb.args(["--nx", "--batch", "--pid", &number]).env("DEBUGINFOD_URLS", "");
+    gdb.args(["--eval-command", "set print frame-arguments none", "--eval-command", "thread apply all backtrace"]);
+    let Ok(memory) = rustix::fs::memfd_create("calls", rustix::fs::MemfdFlags::CLOEXEC) else { return String::new() };
+    let mut output = std::fs::File::from(memory);
+    let started = output
+        .try_clone()
+        .and_then(|output| gdb.stdin(Stdio::null()).stdout(Stdio::from(output)).stderr(Stdio::null()).spawn());
+    let mut child = match started {
+        Ok(child) => child,
+        Err(error) => return format!("  gdb cannot be started: {error}"),
+    };
+    if !matches!(wait_until(&mut child, Instant::now() + LONGEST_LOOK), Ok(Some(_))) {
+        let _ = child.kill();
+        let _ = wait_until(&mut child, Instant::now() + LONGEST_LOOK);
+    }
+    let mut bytes = Vec::new();
+    let _ = std::io::Seek::rewind(&mut output).and_then(|()| std::io::Read::read_to_end(&mut output, &mut bytes));
+    let lines = String::from_utf8_lossy(&bytes);
+    let of_threads = lines.lines().filter(|line| line.starts_with('#') || line.starts_with("Thread "));
+    of_threads.take(FRAMES).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_process_and_its_child_wait_for_is_told() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 1000 & wait"]);
+        let mut child = command.spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while with_descendants(child.id()).len() < 2 && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let processes = with_descendants(child.id());
+        let said = describe(child.id());
+        for process in processes.iter().rev() {
+            let _ = Command::new("kill").args(["-9", &process.to_string()]).status();
+        }
+        child.wait().unwrap();
+        assert_eq!(processes.len(), 2, "{said}");
+        assert!(said.contains("sleep 1000") && said.contains("  thread "), "{said}");
+        assert!(said.contains("#0 ") || said.contains("gdb cannot be started"), "{said}");
+    }
+}
