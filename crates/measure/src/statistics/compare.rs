@@ -9,15 +9,17 @@ use super::{CLAIM_CONFIDENCE, CONFIDENCE};
 
 /// With this many complete rounds, incomplete ones are ignored and pairs compared.
 const ENOUGH_PAIRS: usize = 5;
+/// An interval with 1 inside whose ends are further apart than so many times says nothing: two or three pairs that differ make one of any width.
+const WIDEST: f64 = 100.0;
 
 /// A command's times compared with a baseline's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compared {
     /// Command / baseline, geometric mean.
     pub ratio: Option<f64>,
-    /// 95 %.
+    /// 95 %; `None` where there are too few samples for one that says anything.
     pub interval: Option<Interval>,
-    /// 99 %.
+    /// 99 %; likewise.
     pub wide_interval: Option<Interval>,
     /// How.
     pub method: Method,
@@ -57,10 +59,11 @@ fn compared(
     samples: usize,
 ) -> Compared {
     let ratios = |interval: Interval| Interval { low: interval.low.exp(), high: interval.high.exp(), ..interval };
-    let wide = interval(CLAIM_CONFIDENCE);
+    let says_something = |interval: &Interval| !interval.contains(0.0) || interval.high - interval.low <= WIDEST.ln();
+    let wide = interval(CLAIM_CONFIDENCE).filter(says_something);
     Compared {
         ratio: difference.map(f64::exp),
-        interval: interval(CONFIDENCE).map(ratios),
+        interval: interval(CONFIDENCE).filter(says_something).map(ratios),
         wide_interval: wide.map(ratios),
         method,
         samples,
@@ -113,5 +116,18 @@ mod tests {
             let compared = compare(&nothing);
             assert_eq!((compared.ratio, compared.verdict), (None, Verdict::TooFew), "{nothing:?}");
         }
+    }
+
+    #[test]
+    fn an_interval_of_any_width_is_none() {
+        let compared = compare(&both(&[1.0, 1.0], &[0.5, 1.5]));
+        assert_eq!((compared.interval, compared.wide_interval, compared.verdict), (None, None, Verdict::TooFew));
+        // That of 95 % is narrower, and may say something.
+        let compared = compare(&both(&[1.0, 1.0], &[0.9, 1.1]));
+        assert!(compared.interval.unwrap().contains(1.0), "{compared:?}");
+        assert_eq!((compared.wide_interval, compared.verdict), (None, Verdict::TooFew));
+        // As wide, but all of it far from 1.
+        let compared = compare(&both(&[1.0, 1.0], &[1e-9, 1.2e-9]));
+        assert_eq!(compared.verdict, Verdict::Faster, "{compared:?}");
     }
 }
