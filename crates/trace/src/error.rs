@@ -29,6 +29,12 @@ pub enum TraceError {
     /// The program could not be started, or we were interrupted.
     #[error("cannot record a start")]
     Launch(#[from] LaunchError),
+    /// The tracing process could not be started.
+    #[error("cannot start the process that traces the program (socketpair, memfd_create, fork)")]
+    NoFollower {
+        /// The kernel's error.
+        source: io::Error,
+    },
     /// The tracing process has failed.
     #[error("the process that traces the program has failed")]
     Follower {

@@ -12,6 +12,9 @@ pub(crate) const WITHOUT_CACHESTAT: &str = "451=38";
 /// `process_vm_readv` fails as where a security module forbids it (`EPERM`).
 pub(crate) const WITHOUT_OTHERS_MEMORY: &str = if cfg!(target_arch = "aarch64") { "270=1" } else { "310=1" };
 
+/// `memfd_create` fails (`EPERM`).
+pub(crate) const WITHOUT_FILES_IN_MEMORY: &str = if cfg!(target_arch = "aarch64") { "279=1" } else { "319=1" };
+
 /// What `coldstart` says in this directory, into which the filter's program is written.
 pub(crate) fn coldstart(directory: &Path, rule: &str, arguments: &[&str]) -> Output {
     std::fs::write(directory.join("filtered.py"), FILTERED).unwrap();

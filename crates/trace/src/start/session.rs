@@ -122,8 +122,9 @@ pub(super) fn follow_start(
         }
     });
     let until = ready_at.unwrap_or_else(monotonic_nanoseconds);
-    let result = worker.into_inner().map(|worker| worker.and_then(Worker::result));
-    let bytes = match result {
+    // Without it the child did not begin either, and the launch does not know why.
+    let worker = worker.into_inner().transpose().map_err(|source| TraceError::NoFollower { source })?;
+    let bytes = match worker.map(Worker::result) {
         // The launch's error is the cause of the tracer's.
         Some(Err(source)) if launched.is_ok() => return Err(TraceError::Follower { source }),
         Some(Ok(bytes)) => bytes,

@@ -1,6 +1,7 @@
 //! Programs that trace others themselves, and being traced already.
 
 use super::support::{Bench, COLDSTART, notes, text};
+use crate::filtered::{self, WITHOUT_FILES_IN_MEMORY};
 
 const TRACER: &str = r#"
 #include <errno.h>
@@ -21,6 +22,17 @@ fn a_program_that_traces_gets_its_own_error_and_the_trace_says_why() {
     let output = bench.trace(&[], &["./tracer"]);
     assert_eq!((text(&output.stdout), output.status.code()), ("1\n".to_owned(), Some(0)));
     assert!(notes(&bench.read()).contains("it traces programs"), "{}", notes(&bench.read()));
+}
+
+#[test]
+fn a_tracer_that_cannot_be_started_is_told() {
+    let bench = Bench::new();
+    let output =
+        filtered::coldstart(bench.path(), WITHOUT_FILES_IN_MEMORY, &["trace", "-o", "trace", "--", "/bin/true"]);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("cannot start the process that traces the program"), "{told}");
+    assert!(!bench.path().join("trace").exists());
 }
 
 const OUTER: &str = include_str!("outer.c");
