@@ -10,20 +10,44 @@ use super::run::wait_until;
 
 /// How long gdb may take for one process.
 const LONGEST_LOOK: Duration = Duration::from_secs(30);
+/// After so long gdb is not asked about further ones.
+const LONGEST_LOOKS: Duration = Duration::from_secs(60);
 /// Of so many processes at most: a test may fork without end.
 const MOST_PROCESSES: usize = 16;
+/// Of so many other processes at most, the latest first.
+const MOST_OTHERS: usize = 40;
+/// Characters of a command line.
+const LONGEST_LINE: usize = 300;
 /// Lines of a thread's kernel stack.
 const KERNEL_FRAMES: usize = 8;
 /// Lines of gdb's, of all threads of a process.
 const FRAMES: usize = 160;
 
-/// Describes this process and all that descend from it.
+/// Describes this process and all that descend from it; of others, which may have been left behind and keep a pipe open, the names.
 pub(super) fn describe(process: u32) -> String {
     let mut text = String::new();
-    for number in with_descendants(process).into_iter().take(MOST_PROCESSES) {
-        one(&mut text, number);
+    let begin = Instant::now();
+    let family = with_descendants(process);
+    for &number in family.iter().take(MOST_PROCESSES) {
+        in_kernel(&mut text, number);
+        if begin.elapsed() < LONGEST_LOOKS {
+            let _ = writeln!(text, "{}", calls(number));
+        }
+    }
+    let others = numbers().unwrap_or_default().into_iter().rev().filter(|number| !family.contains(number));
+    // The kernel's own threads have no command line.
+    let others = others.map(|number| (number, command_line(number))).filter(|(_, words)| !words.is_empty());
+    for (number, words) in others.take(MOST_OTHERS) {
+        let _ = writeln!(text, "beside it, process {number}: {words}");
     }
     text
+}
+
+/// Its beginning, if there is one.
+fn command_line(number: u32) -> String {
+    let words = ProcessFiles::of(number).arguments();
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    words.join(" ").chars().take(LONGEST_LINE).collect()
 }
 
 /// Parents before their children.
@@ -42,16 +66,15 @@ fn with_descendants(process: u32) -> Vec<u32> {
     found
 }
 
-fn one(text: &mut String, number: u32) {
+/// The process's command line, and where each of its threads is.
+fn in_kernel(text: &mut String, number: u32) {
     let files = ProcessFiles::of(number);
-    let words: Vec<_> = files.arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let _ = writeln!(text, "process {number} ({}): {}", files.name().display(), words.join(" "));
+    let _ = writeln!(text, "process {number} ({}): {}", files.name().display(), command_line(number));
     let threads = std::fs::read_dir(files.at("task")).into_iter().flatten().flatten();
     for thread in threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
         let of_thread = ProcessFiles::of_thread(number, thread);
         let _ = writeln!(text, "  thread {thread}: {}", kernel_stack(&of_thread));
     }
-    let _ = writeln!(text, "{}", calls(number));
 }
 
 /// Where a process or thread waits in the kernel.
@@ -110,7 +133,7 @@ mod tests {
         }
         child.wait().unwrap();
         assert_eq!(processes.len(), 2, "{said}");
-        assert!(said.contains("sleep 1000") && said.contains("  thread "), "{said}");
+        assert!(said.contains("sleep 1000") && said.contains("  thread ") && said.contains("beside it"), "{said}");
         assert!(said.contains("#0 ") || said.contains("gdb cannot be started"), "{said}");
     }
 }
