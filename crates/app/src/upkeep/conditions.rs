@@ -85,7 +85,7 @@ pub(super) struct Watch<'a> {
 }
 
 struct Seen {
-    /// When to look again; `None` for now.
+    /// When to look again; `None`: at once.
     next: Option<Instant>,
     against: Option<Skipped>,
 }

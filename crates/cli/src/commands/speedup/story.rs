@@ -75,13 +75,11 @@ fn trials(story: &Story) -> String {
 
 /// "0.42 (0.40 to 0.44)"; without the interval where there is no room for it, or none.
 fn of_before(comparison: Option<&Comparison>, is_short: bool) -> String {
-    let Some((comparison, ratio)) = comparison.and_then(|comparison| Some((comparison, comparison.ratio?))) else {
-        return String::new();
-    };
-    match comparison.interval.as_ref() {
-        Some(interval) if !is_short => format!("{ratio:.2} ({:.2} to {:.2})", interval.low, interval.high),
-        None if !is_short => format!("{ratio:.2} (too few runs)"),
-        _ => format!("{ratio:.2}"),
+    let Some(Comparison { ratio: Some(ratio), interval, .. }) = comparison else { return String::new() };
+    match interval {
+        _ if is_short => format!("{ratio:.2}"),
+        Some(interval) => format!("{ratio:.2} ({:.2} to {:.2})", interval.low, interval.high),
+        None => format!("{ratio:.2} (too few runs)"),
     }
 }
 
