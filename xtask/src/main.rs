@@ -16,6 +16,7 @@ mod demo;
 mod deny;
 mod fuzz;
 mod generate;
+mod kept_output;
 mod package;
 mod release;
 mod suite;

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::fs::File;
-use std::io::{Read, Seek, Write};
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,10 +11,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use coldstart_host::kernel::settings::DROP_CACHES;
 use coldstart_host::process::ProcessFiles;
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::interrupt::Interrupt;
+use crate::kept_output::KeptOutput;
 use crate::tools::find;
 
 /// How long a candidate may take for one start, and how long all of them together before no further one is tried.
@@ -247,9 +246,8 @@ fn drop_caches() -> Result<()> {
 /// # Errors
 /// When it fails, with the last line that it said; or when it takes too long: then it is ended, with those it started.
 pub(super) fn finish_quietly(command: &mut Command, interrupt: &Interrupt) -> Result<()> {
-    // A file in memory, for a pipe that nobody reads stops the program.
-    let mut said = File::from(memfd_create("stderr", MemfdFlags::CLOEXEC)?);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?).process_group(0);
+    let said = KeptOutput::new()?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.stream()?).process_group(0);
     let mut child = command.spawn()?;
     let deadline = Instant::now() + START_LIMIT;
     let status = loop {
@@ -266,10 +264,7 @@ pub(super) fn finish_quietly(command: &mut Command, interrupt: &Interrupt) -> Re
     if status.success() {
         return Ok(());
     }
-    let mut text = Vec::new();
-    said.rewind()?;
-    said.read_to_end(&mut text)?;
-    let text = String::from_utf8_lossy(&text);
+    let text = said.text()?;
     let last = text.trim_end().lines().next_back().map(|line| format!(": {line}")).unwrap_or_default();
     bail!("it ended with {status}{last}")
 }

@@ -1,19 +1,17 @@
 //! Running tests, several at a time.
 
-use std::fs::File;
-use std::io::{Read, Seek};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use coldstart_host::process::ProcessFiles;
 
 use super::binaries::Binary;
 use super::hanging;
+use crate::kept_output::KeptOutput;
 
 /// How long a process may take to end after it was killed. One that waits in the kernel may never end, and must not hold up the rest.
 const LONGEST_END: Duration = Duration::from_secs(30);
@@ -92,23 +90,19 @@ impl Running<'_> {
 
     /// Why a test failed, if it did, and what it printed.
     fn run(&self, test: &Test<'_>) -> Result<(Option<String>, String)> {
-        // A file and not a pipe: a process that a test left behind would keep a pipe open for ever.
-        let mut output = File::from(rustix::fs::memfd_create("test output", rustix::fs::MemfdFlags::CLOEXEC)?);
+        let output = KeptOutput::new()?;
         let mut command = test.binary.command();
         command.args(["--exact", &test.name, "--nocapture", "--test-threads", "1"]);
         command.envs(self.environment.iter().copied());
-        command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output.try_clone()?));
+        command.stdout(output.stream()?).stderr(output.stream()?);
         let mut child =
             command.spawn().with_context(|| format!("cannot start {}", test.binary.executable.display()))?;
         let begin = Instant::now();
         let end = wait(&mut child, self.deadline.min(begin + self.longest_test))?;
-        let mut text = Vec::new();
-        output.rewind()?;
-        output.read_to_end(&mut text)?;
-        let text = String::from_utf8_lossy(&text).into_owned();
+        let text = output.text()?;
         let failure = match end {
             End::Killed(place) => Some(format!("it had not ended after {} s:\n{place}", begin.elapsed().as_secs())),
-            End::Unkillable(place) => Some(format!("it hangs in the kernel and cannot be killed: {place}")),
+            End::Unkillable(place) => Some(format!("it hangs in the kernel and cannot be killed:\n{place}")),
             End::Exited(status) if !status.success() => Some(said(status)),
             // So that a name that the program does not take as we do is no success.
             End::Exited(_) if !text.contains("1 passed") => Some("it did not run".to_owned()),
@@ -123,7 +117,7 @@ enum End {
     Exited(ExitStatus),
     /// It ran past its deadline: what it waited for.
     Killed(String),
-    /// So did this one, and it still exists: where it waits in the kernel.
+    /// So did this one, and it still exists.
     Unkillable(String),
 }
 
@@ -136,7 +130,7 @@ fn wait(child: &mut Child, deadline: Instant) -> Result<End> {
     child.kill()?;
     Ok(match wait_until(child, Instant::now() + LONGEST_END)? {
         Some(_) => End::Killed(place),
-        None => End::Unkillable(hanging::kernel_stack(&ProcessFiles::of(child.id()))),
+        None => End::Unkillable(place),
     })
 }
 
