@@ -11,6 +11,7 @@ pub(crate) mod binaries;
 mod hanging;
 mod machine_wide;
 pub(crate) mod orphans;
+mod queue;
 mod report;
 mod run;
 mod times;

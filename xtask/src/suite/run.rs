@@ -2,7 +2,6 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use anyhow::{Context, Result};
 
 use super::binaries::Binary;
 use super::hanging;
+use super::queue::Queue;
 use crate::kept_output::KeptOutput;
 
 /// How long a process may take to end after it was killed. One that waits in the kernel may never end, and must not hold up the rest.
@@ -19,7 +19,7 @@ const LONGEST_END: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// One test.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Test<'a> {
     pub(super) binary: &'a Binary,
     pub(super) name: String,
@@ -57,30 +57,25 @@ pub(super) struct Running<'e> {
 impl Running<'_> {
     /// Runs tests, the first ones first, and hands on how each went, in the order in which they end.
     pub(super) fn run_all<'a>(&self, tests: Vec<Test<'a>>, mut each: impl FnMut(Outcome<'a>)) {
-        let waiting = Mutex::new(tests.into_iter());
+        let queue = Queue::new(tests);
         let stopped = AtomicBool::new(false);
         let (sender, outcomes) = channel();
         std::thread::scope(|scope| {
             for _ in 0..self.jobs {
-                let (waiting, stopped, sender) = (&waiting, &stopped, sender.clone());
-                scope.spawn(move || self.work(waiting, stopped, &sender));
+                let (queue, stopped, sender) = (&queue, &stopped, sender.clone());
+                scope.spawn(move || self.work(queue, stopped, &sender));
             }
             drop(sender);
             outcomes.iter().for_each(&mut each);
         });
     }
 
-    fn work<'a>(
-        &self,
-        waiting: &Mutex<std::vec::IntoIter<Test<'a>>>,
-        stopped: &AtomicBool,
-        outcomes: &Sender<Outcome<'a>>,
-    ) {
+    fn work<'a>(&self, queue: &Queue<'a>, stopped: &AtomicBool, outcomes: &Sender<Outcome<'a>>) {
         while !stopped.load(Ordering::Relaxed) && Instant::now() < self.deadline {
-            let next = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
-            let Some(test) = next else { return };
+            let Some(test) = queue.begin() else { return };
             let begin = Instant::now();
             let (failure, output) = self.run(&test).unwrap_or_else(|error| (Some(format!("{error:#}")), String::new()));
+            queue.end(&test);
             if self.fail_fast && failure.is_some() {
                 stopped.store(true, Ordering::Relaxed);
             }
