@@ -62,7 +62,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-follow",
         ],
     ),
-    ("coldstart-prefetch", &["coldstart-sys", "coldstart-profile"]),
+    ("coldstart-prefetch", &["coldstart-host", "coldstart-sys", "coldstart-profile"]),
     ("coldstart-history", &["coldstart-sys", "coldstart-profile"]),
     (
         "coldstart-image",

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use object::endian::Endianness;
 use object::pod::{self, Pod};
 
-use crate::address::FileOffset;
+use crate::address::{FileOffset, Vaddr};
 
 /// Width of addresses and of most fields: `EI_CLASS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +46,11 @@ impl Encoding {
             Class::Elf32 => 4,
             Class::Elf64 => 8,
         }
+    }
+
+    /// Where the code of a function is that has this address. On ARM the lowest bit marks Thumb code (ARM ELF ABI, section 5.5.3).
+    pub fn code_address(self, address: Vaddr) -> Vaddr {
+        if self.machine == object::elf::EM_ARM.0 { Vaddr(address.0 & !1) } else { address }
     }
 
     /// The number in the first word of `bytes`; `None` if `bytes` is shorter than a word.

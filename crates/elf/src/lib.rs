@@ -37,6 +37,7 @@ mod header;
 mod kind;
 mod mini_debug;
 mod notes;
+mod readable_name;
 mod relocation;
 mod relr;
 mod section;
@@ -70,6 +71,7 @@ pub use header::{FileType, Header};
 pub use kind::FileKind;
 pub use mini_debug::{MiniDebugError, MiniDebugLimits, unpack_mini_debug};
 pub use notes::{Note, Notes, notes};
+pub use readable_name::readable_name;
 pub use relocation::{
     RelRecord, RelaRecord, Relocation, RelocationClass, RelocationClasses, RelocationForm, RelocationTable,
     relocation_type_name,

@@ -1,13 +1,14 @@
-//! Demangles symbol names.
+//! Names of C++ and Rust as they were written.
 
 use std::fmt::{self, Write};
 
-/// Longer names are not demangled: they are deeply nested, and useless to read. In bytes.
+/// Longer names are not demangled: they are deeply nested, slow to demangle, and useless to read. In bytes.
 const LONGEST: usize = 2_000;
 /// Limit on the demangled size. Few bytes can expand to very many, because of back references.
 const LONGEST_READABLE: usize = 8_000;
 
-/// Demangles a C++ or Rust name, without parameters and without a symbol version; other names stay as they are.
+/// Demangles a C++ or Rust name, without parameters and without a symbol version; other names stay as they are. The caller escapes
+/// unprintable characters.
 pub fn readable_name(name: &[u8]) -> String {
     // `.symtab` has versions in the name: `realpath@@GLIBC_2.3`.
     let end = name.iter().position(|byte| *byte == b'@').filter(|end| *end > 0).unwrap_or(name.len());
@@ -37,6 +38,7 @@ pub fn readable_name(name: &[u8]) -> String {
     text.into_owned()
 }
 
+/// A text that refuses to grow beyond [`LONGEST_READABLE`].
 struct Limited(String);
 
 impl Write for Limited {
@@ -66,12 +68,15 @@ mod tests {
 
     #[test]
     fn a_name_that_unfolds_without_end_stays_as_it_is() {
-        // Each substitution names the one before twice.
-        let mut name = "_Z1fSt4pairIiiE".to_owned();
-        for number in 1..40 {
-            let last = char::from_digit(number, 36).unwrap_or('z').to_ascii_uppercase();
-            name.push_str(&format!("St4pairIS{last}_S{last}_E"));
-        }
-        assert!(readable_name(name.as_bytes()).len() < 10_000);
+        // Substitution 0 is `std::pair`, and each later one a pair of the one before.
+        let unfolding = |count: usize| {
+            let digits = ('1'..='9').chain('A'..='Z').take(count);
+            let pairs: String = digits.map(|digit| format!("S0_IS{digit}_S{digit}_E")).collect();
+            format!("_Z1fISt4pairIiiE{pairs}Evv")
+        };
+        let short = readable_name(unfolding(2).as_bytes());
+        assert!(short.contains("std::pair<std::pair<int, int>, std::pair<int, int> >"), "{short}");
+        let long = unfolding(35);
+        assert_eq!(readable_name(long.as_bytes()), long);
     }
 }

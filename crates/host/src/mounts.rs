@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use rustix::fs::{AtFlags, CWD, Statx, StatxFlags, statx};
 
 use crate::block_device::DeviceNumber;
 use crate::process::ProcessFiles;
@@ -181,16 +181,24 @@ impl Mounts {
 
 /// The ID of the mount through which a path reaches its file (Linux 5.8); symbolic links are followed.
 pub fn mount_id(path: &Path) -> Option<u64> {
-    told(statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID))
+    id(&statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?)
 }
 
 /// The same of an open file.
 pub fn mount_id_of(file: impl AsFd) -> Option<u64> {
-    told(statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID))
+    id(&statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?)
 }
 
-fn told(found: rustix::io::Result<rustix::fs::Statx>) -> Option<u64> {
-    let found = found.ok()?;
+/// Whether an open file is on the mount of our root directory. Before Linux 5.8 mounts have no IDs, and the file system's device
+/// stands in for them.
+pub fn is_on_root_mount(file: impl AsFd) -> bool {
+    let mount = |found: Statx| (id(&found), found.stx_dev_major, found.stx_dev_minor);
+    let root = statx(CWD, c"/", AtFlags::empty(), StatxFlags::MNT_ID).map(mount);
+    let of_file = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).map(mount);
+    of_file.is_ok() && of_file == root
+}
+
+fn id(found: &Statx) -> Option<u64> {
     (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
 }
 
@@ -247,6 +255,8 @@ mod tests {
         if let Some(id) = mount_id(Path::new(TABLE)) {
             assert_eq!(Mounts::here().unwrap().numbered(id).unwrap().file_system, "proc");
         }
+        let is_on_root = |path: &str| is_on_root_mount(std::fs::File::open(path).unwrap());
+        assert!(is_on_root("/") && !is_on_root(TABLE));
     }
 
     proptest! {

@@ -25,7 +25,7 @@ pub use findings::{Certainty, Finding, FindingKind, Fix, Saving, rank};
 pub use initialisers::{Initialiser, InitialiserKind, InitialiserTotals, Initialisers, SizeSource, initialisers};
 pub use layout::{Layout, layout};
 pub use loader_reads::{LoaderReads, LoaderStep, LoaderStepReads, USUAL_READAHEAD_PAGES, loader_reads};
-pub use names::{NameSource, Named, Names, readable};
+pub use names::{NameSource, Named, Names};
 pub use object::{Object, Refusal};
 pub use owners::{
     LARGEST, Owner, OwnerCount, Owners, PointerTable, ShapeAccuracy, ToldBy, Untold, owners, shape_accuracy,

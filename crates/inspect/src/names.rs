@@ -4,8 +4,6 @@
 //! that Fedora packs into `.gnu_debugdata`, and always the dynamic symbols. An address often has several names
 //! (constructors, aliases); one of them is enough here.
 
-use std::fmt::{self, Write};
-
 use coldstart_elf::{ElfFile, Symbol, SymbolKind, SymbolTable, Vaddr};
 use serde::Serialize;
 
@@ -62,8 +60,8 @@ impl<'data> Names<'data> {
         for table in best.iter().map(|(_, table)| table).chain([dynamic_symbols]) {
             names.add(table);
         }
-        let machine = file.encoding().machine;
-        names.functions.iter_mut().for_each(|function| function.start = code_address(machine, function.start));
+        let encoding = file.encoding();
+        names.functions.iter_mut().for_each(|function| function.start = encoding.code_address(function.start));
         for list in [&mut names.functions, &mut names.variables] {
             // Of several names for one address the largest comes first, and is kept.
             list.sort_by_key(|named| (named.start, std::cmp::Reverse(named.size)));
@@ -116,13 +114,6 @@ impl<'data> Names<'data> {
     }
 }
 
-/// The address of a function's code. On ARM the lowest bit marks Thumb code (ARM ELF ABI, section 5.5.3).
-pub(crate) fn code_address(machine: u16, address: Vaddr) -> Vaddr {
-    /// `EM_ARM`.
-    const ARM: u16 = 40;
-    if machine == ARM { Vaddr(address.0 & !1) } else { address }
-}
-
 /// Limit on nested smaller names that are checked.
 const NESTING: usize = 16;
 
@@ -130,67 +121,4 @@ pub(crate) fn find<'data>(sorted: &[Named<'data>], address: Vaddr) -> Option<Nam
     let end = sorted.partition_point(|named| named.start <= address);
     let before = sorted.get(..end)?;
     before.iter().rev().take(NESTING).find(|named| named.contains(address)).copied()
-}
-
-/// Very long names are slow to demangle because of their nesting, and useless to read. In bytes.
-const LONGEST: usize = 2_000;
-/// Limit on the demangled size, in bytes. A few bytes can expand to very many, because of back references.
-const LONGEST_READABLE: usize = 8_000;
-
-/// A demangled C++ or Rust name, or the name itself. The caller escapes unprintable characters.
-pub fn readable(name: &[u8]) -> String {
-    let text = String::from_utf8_lossy(name);
-    if text.len() >= LONGEST {
-        return text.into_owned();
-    }
-    let mut readable = Limited(String::new());
-    let is_demangled = if let Ok(rust) = rustc_demangle::try_demangle(&text) {
-        write!(readable, "{rust:#}").is_ok()
-    } else if text.starts_with("_Z") {
-        let options = cpp_demangle::DemangleOptions::default().no_params().no_return_type();
-        let symbol = cpp_demangle::Symbol::new(&*text).ok();
-        symbol.is_some_and(|symbol| symbol.structured_demangle(&mut readable, &options).is_ok())
-    } else {
-        false
-    };
-    if is_demangled { readable.0 } else { text.into_owned() }
-}
-
-/// A text that refuses to grow beyond [`LONGEST_READABLE`].
-struct Limited(String);
-
-impl Write for Limited {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        if self.0.len().saturating_add(text.len()) > LONGEST_READABLE {
-            return Err(fmt::Error);
-        }
-        self.0.push_str(text);
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::readable;
-
-    #[test]
-    fn names_of_each_language_are_read() {
-        assert_eq!(readable(b"printf"), "printf");
-        assert_eq!(readable(b"_ZN5space3fooEibc"), "space::foo");
-        assert_eq!(readable(b"_RNvC6_123foo3bar"), "123foo::bar");
-    }
-
-    #[test]
-    fn a_name_that_unfolds_without_end_stays_as_it_is() {
-        // Substitution 0 is `std::pair`, and each later one a pair of the one before.
-        let unfolding = |count: usize| {
-            let digits = ('1'..='9').chain('A'..='Z').take(count);
-            let pairs: String = digits.map(|digit| format!("S0_IS{digit}_S{digit}_E")).collect();
-            format!("_Z1fISt4pairIiiE{pairs}Evv")
-        };
-        let short = readable(unfolding(2).as_bytes());
-        assert!(short.contains("std::pair<std::pair<int, int>, std::pair<int, int> >"), "{short}");
-        let long = unfolding(35);
-        assert_eq!(readable(long.as_bytes()), long);
-    }
 }

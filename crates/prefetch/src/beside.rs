@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use coldstart_host::mounts::is_on_root_mount;
 use coldstart_profile::plan::{MOST_BYTES, PlanView};
 use coldstart_sys::detached::{Starter, Wait, end_after, run_detached};
 use coldstart_sys::named_file::read_and_keep;
@@ -15,7 +16,6 @@ use coldstart_sys::settled::{LOOK_INTERVAL, Settling};
 use coldstart_sys::shared_work::{Turn, progress_of_other, take_turn, tell_done, tell_progress};
 
 use crate::Replay;
-use crate::replay::is_on_root_mount;
 
 /// A replay may take this many times the predicted time before the program starts without the rest.
 const PATIENCE: u32 = 4;

@@ -8,19 +8,20 @@
 //! A replay never fails the start: what cannot be read is counted and skipped.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use coldstart_host::mounts::is_on_root_mount;
 use coldstart_profile::plan::{PlanView, Step, TargetKind};
 use coldstart_profile::{FileIdentity, PAGE_SIZE, PageRange};
 use coldstart_sys::held_pages::HeldPages;
 use coldstart_sys::named_file::{InodeKind, LastLink, NamedFile};
 use coldstart_sys::private_mounts::{PrivateMounts, outside};
-use rustix::fs::{Advice, AtFlags, Mode, OFlags, StatxFlags, statx};
+use rustix::fs::{Advice, Mode, OFlags};
 
 /// The result of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -282,6 +283,7 @@ impl<'plan> Replay<'plan> {
         let count = if found.is_some() { &self.targets.current } else { &self.targets.stale };
         count.fetch_add(1, Ordering::Relaxed);
         let (descriptor, _, size) = found?;
+        // It is the program's, too, and nobody unmounts it.
         let may_hold = self.seeks && is_on_root_mount(&descriptor);
         Some(OpenTarget { descriptor: Mutex::new(Some(std::sync::Arc::new(descriptor))), size, may_hold })
     }
@@ -342,18 +344,6 @@ struct Queue {
     next: AtomicUsize,
     done: AtomicU64,
     bytes: AtomicU64,
-}
-
-/// Whether a file is on the mount of our root directory, which is the program's, too: nobody unmounts that.
-pub(crate) fn is_on_root_mount(file: impl AsFd) -> bool {
-    // Mounts have numbers since Linux 5.8; before, the file system's device tells nearly the same.
-    let mount = |at: std::os::fd::BorrowedFd<'_>, path: &std::ffi::CStr| {
-        let found = statx(at, path, AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
-        let number = Some(found.stx_mnt_id).filter(|_| found.stx_mask & StatxFlags::MNT_ID.bits() != 0);
-        Some((number, found.stx_dev_major, found.stx_dev_minor))
-    };
-    let of_file = mount(file.as_fd(), c"");
-    of_file.is_some() && of_file == mount(rustix::fs::CWD, c"/")
 }
 
 fn list_directory(path: &Path) -> Option<()> {

@@ -5,17 +5,13 @@
 
 use std::cmp::Reverse;
 
-use coldstart_elf::{ElfFile, Symbol, SymbolBinding, SymbolKind, SymbolTable};
+use coldstart_elf::{ElfFile, Encoding, Symbol, SymbolBinding, SymbolKind, SymbolTable, Vaddr, readable_name};
 use coldstart_profile::trace::ObjectSymbol;
 
 use super::debug_names::symbol_tables;
 use super::frames::{Frame, Frames};
-use super::readable_name::readable_name;
 use super::sections::{LoadedSection, section_at};
 use super::touched::TouchedRanges;
-
-/// `EM_ARM`, where the lowest bit of a function's address says that it is Thumb code (ARM ELF ABI, section 5.5.3).
-const ARM: u16 = 40;
 
 /// An object with more touched functions than this keeps only the names of those with events: otherwise a trace file
 /// would consist mostly of names (17 000 functions share the pages that clang executes).
@@ -63,7 +59,7 @@ pub(super) fn names<'data>(
     for table in symbol_tables(file, debug) {
         let mut room = table.name_room();
         for symbol in table.iter() {
-            let candidate = candidate(file.encoding().machine, &table, &symbol, sections, touched);
+            let candidate = candidate(file.encoding(), &table, &symbol, sections, touched);
             if candidate.as_ref().is_some_and(|candidate| room.take(candidate.name).is_err()) {
                 break;
             }
@@ -95,7 +91,7 @@ pub(super) fn names<'data>(
 }
 
 fn candidate<'data>(
-    machine: u16,
+    encoding: Encoding,
     table: &SymbolTable<'data>,
     symbol: &Symbol,
     sections: &[LoadedSection],
@@ -105,7 +101,7 @@ fn candidate<'data>(
         return None;
     }
     let is_function = matches!(symbol.kind, SymbolKind::Function | SymbolKind::IndirectFunction);
-    let address = if machine == ARM && is_function { symbol.value.0 & !1 } else { symbol.value.0 };
+    let Vaddr(address) = if is_function { encoding.code_address(symbol.value) } else { symbol.value };
     if !touched.overlap(address, symbol.size) {
         return None;
     }

@@ -137,7 +137,7 @@ pub(super) const TARGETS: &[Target] = &[
     other("saved_page_cache", 1, &["crates/pagecache/src/saved/decode.rs"]),
     elf("search", 2, &["crates/rewrite/src/search"]),
     other("start_image", 4, &["crates/image/src/index", "crates/image/src/read", "crates/image/src/verify"]),
-    other("symbol_name", 2, &["crates/symbols/src/readable_name.rs"]),
+    other("symbol_name", 2, &["crates/elf/src/readable_name.rs"]),
     other(
         "trace_file",
         3,

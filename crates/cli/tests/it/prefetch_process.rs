@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use coldstart_host::mounts::is_on_root_mount;
 use coldstart_host::process::{Mapping, ProcessFiles, numbers};
 use coldstart_profile::plan::{PlanSummary, PlannedDevice, PrefetchPlan, Step, Target, TargetKind};
 use coldstart_profile::{FileIdentity, PageRange};
 use coldstart_testing::skip;
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use serde_json::Value;
 
 use crate::cold::make_cold;
@@ -37,7 +37,7 @@ impl Scene {
     /// other mounts are not kept.
     fn new() -> Self {
         let places = [env!("CARGO_TARGET_TMPDIR"), "/var/tmp"];
-        let place = places.into_iter().find(|place| is_on_root_mount(Path::new(place)));
+        let place = places.into_iter().find(|place| is_kept_below(Path::new(place)));
         let folder = tempfile::tempdir_in(place.unwrap_or(places[0])).unwrap();
         let scene = Self { folder, predicted_replay: Duration::from_secs(15) };
         fs::write(scene.data(), vec![b'x'; PAGES as usize * 4096]).unwrap();
@@ -97,18 +97,14 @@ impl Scene {
     }
 }
 
-/// Whether a directory lies on the mount of the root directory.
-fn is_on_root_mount(directory: &Path) -> bool {
-    let mount = |path: &Path| {
-        let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
-        Some((found.stx_mnt_id, found.stx_dev_major, found.stx_dev_minor))
-    };
-    mount(directory).is_some_and(|place| mount(Path::new("/")) == Some(place))
+/// Whether pages of files in a directory may be kept: on the mount of the root directory.
+fn is_kept_below(directory: &Path) -> bool {
+    is_on_root_mount(fs::File::open(directory).unwrap())
 }
 
 /// Whether pages of a scene are kept; otherwise the test is skipped.
 fn keeps_pages(scene: &Scene) -> bool {
-    let keeps = is_on_root_mount(scene.folder.path());
+    let keeps = is_kept_below(scene.folder.path());
     if !keeps {
         skip("neither the build directory nor /var/tmp lies on the mount of the root directory");
     }

@@ -1,11 +1,11 @@
 //! A function referred to by a pointer: its code, name, size and file offset.
 
-use coldstart_elf::{ByteOrder, Class, NameRoom, UnwindTable, Vaddr};
+use coldstart_elf::{ByteOrder, Class, NameRoom, UnwindTable, Vaddr, readable_name};
 
 use super::tables::Entry;
 use super::{Initialiser, SizeSource};
 use crate::file_pages::page_of;
-use crate::names::{NameSource, Named, code_address, readable};
+use crate::names::{NameSource, Named};
 use crate::object::Object;
 use crate::slots::{Target, Words};
 
@@ -52,7 +52,7 @@ impl<'object, 'data> Describe<'object, 'data> {
             kind: entry.kind,
             slot_address: entry.slot.map(|slot| slot.0),
             address: code.address.map(|address| address.0),
-            name: name.map(readable),
+            name: name.map(readable_name),
             mangled_name: name.map(|name| String::from_utf8_lossy(name).into_owned()),
             name_is_from: source,
             bytes: size.map(|(bytes, _)| bytes),
@@ -92,7 +92,7 @@ impl<'object, 'data> Describe<'object, 'data> {
             && encoding.byte_order == ByteOrder::Big
             && version != 2;
         if !is_descriptor {
-            return code_address(encoding.machine, pointer);
+            return encoding.code_address(pointer);
         }
         match self.object.slots.target_at(pointer) {
             Some(Target::Address(code)) => code,

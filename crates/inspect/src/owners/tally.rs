@@ -1,8 +1,10 @@
 //! Counts words by class.
 
+use coldstart_elf::readable_name;
+
 use super::regions::Regions;
 use super::{LARGEST, Owner, OwnerCount, PointerTable, ToldBy, Untold};
-use crate::names::{Named, readable};
+use crate::names::Named;
 use crate::object::Object;
 use crate::slots::Target;
 
@@ -70,7 +72,7 @@ impl<'data> TableCounts<'data> {
         self.counts.sort_by_key(|(named, count)| (std::cmp::Reverse(*count), named.start));
         self.counts.truncate(LARGEST);
         let table = |(named, count): &(Named<'_>, u64)| PointerTable {
-            name: readable(named.name),
+            name: readable_name(named.name),
             symbol: String::from_utf8_lossy(named.name).into_owned(),
             address: named.start.0,
             bytes: named.size,

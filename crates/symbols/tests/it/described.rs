@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use coldstart_elf::readable_name;
 use coldstart_profile::trace::{FileId, ObjectSection};
-use coldstart_symbols::{ObjectError, ObjectFile, TouchedPages, describe, readable_name};
+use coldstart_symbols::{ObjectError, ObjectFile, TouchedPages, describe};
 
 use crate::support::{
     Listed, address_of, build, described, everything, library, output, run, sections, skip, symbols,
