@@ -1,6 +1,6 @@
 //! What a command prints, kept in memory.
 //!
-//! A file and not a pipe: a pipe that nobody reads stops the program, and one is open for as long as anything runs that it left behind.
+//! A file and not a pipe: a full pipe would block the program, and a process that it leaves behind would keep a pipe open.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

@@ -48,7 +48,8 @@ impl Encoding {
         }
     }
 
-    /// Where the code of a function is that has this address. On ARM the lowest bit marks Thumb code (ARM ELF ABI, section 5.5.3).
+    /// The address of a function's code, given the function's address: on ARM the lowest bit of that only marks Thumb code (ARM ELF
+    /// ABI, section 5.5.3).
     pub fn code_address(self, address: Vaddr) -> Vaddr {
         if self.machine == object::elf::EM_ARM.0 { Vaddr(address.0 & !1) } else { address }
     }

@@ -283,7 +283,7 @@ impl<'plan> Replay<'plan> {
         let count = if found.is_some() { &self.targets.current } else { &self.targets.stale };
         count.fetch_add(1, Ordering::Relaxed);
         let (descriptor, _, size) = found?;
-        // It is the program's, too, and nobody unmounts it.
+        // The mount of the root directory is the program's, too, and nobody unmounts it.
         let may_hold = self.seeks && is_on_root_mount(&descriptor);
         Some(OpenTarget { descriptor: Mutex::new(Some(std::sync::Arc::new(descriptor))), size, may_hold })
     }

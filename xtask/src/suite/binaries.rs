@@ -24,6 +24,15 @@ pub(crate) struct Binary {
     pub(crate) is_integration: bool,
 }
 
+#[cfg(test)]
+impl Binary {
+    /// One of a package that nobody has built.
+    pub(super) fn for_tests(package: &str, is_integration: bool) -> Self {
+        let name = if is_integration { "it" } else { package }.to_owned();
+        Self { package: package.to_owned(), name, executable: "".into(), directory: "".into(), is_integration }
+    }
+}
+
 /// What cargo says of a thing that it has built; only what is used here.
 #[derive(Deserialize)]
 struct Message {

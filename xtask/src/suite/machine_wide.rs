@@ -63,14 +63,9 @@ mod tests {
     use super::super::binaries::Binary;
     use super::*;
 
-    fn binary(package: &str, is_integration: bool) -> Binary {
-        let name = if is_integration { "it" } else { package }.to_owned();
-        Binary { package: package.to_owned(), name, executable: "".into(), directory: "".into(), is_integration }
-    }
-
     /// The names of these tests in groups.
     fn grouped(package: &str, unit: &[&str], integration: &[&str]) -> Vec<Vec<String>> {
-        let (units, integrations) = (binary(package, false), binary(package, true));
+        let (units, integrations) = (Binary::for_tests(package, false), Binary::for_tests(package, true));
         let tests = unit.iter().map(|name| Test { binary: &units, name: (*name).to_owned() });
         let others = integration.iter().map(|name| Test { binary: &integrations, name: (*name).to_owned() });
         let Groups { shared, alone } = groups(others.chain(tests).collect());

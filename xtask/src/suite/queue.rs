@@ -53,23 +53,13 @@ mod tests {
     use super::super::binaries::Binary;
     use super::*;
 
-    fn binary(is_integration: bool) -> Binary {
-        Binary {
-            package: "cli".to_owned(),
-            name: "it".to_owned(),
-            executable: "".into(),
-            directory: "".into(),
-            is_integration,
-        }
-    }
-
     fn tests<'a>(binary: &'a Binary, names: &[&str]) -> Vec<Test<'a>> {
         names.iter().map(|name| Test { binary, name: (*name).to_owned() }).collect()
     }
 
     #[test]
     fn tests_of_a_module_begin_one_after_the_other_while_there_are_others() {
-        let binary = binary(true);
+        let binary = Binary::for_tests("cli", true);
         let queue = Queue::new(tests(&binary, &["spark::one", "spark::two", "guide::one", "spark::three"]));
         let first = queue.begin().unwrap();
         let begun: Vec<String> = std::iter::from_fn(|| queue.begin()).map(|test| test.name).collect();
@@ -88,7 +78,7 @@ mod tests {
         for (is_integration, names) in
             [(false, ["spark::one", "spark::two", "other::one"]), (true, ["one", "two", "three"])]
         {
-            let binary = binary(is_integration);
+            let binary = Binary::for_tests("cli", is_integration);
             let queue = Queue::new(tests(&binary, &names));
             let begun: Vec<String> = std::iter::from_fn(|| queue.begin()).map(|test| test.name).collect();
             assert_eq!(begun, names);

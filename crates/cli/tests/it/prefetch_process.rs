@@ -37,7 +37,7 @@ impl Scene {
     /// other mounts are not kept.
     fn new() -> Self {
         let places = [env!("CARGO_TARGET_TMPDIR"), "/var/tmp"];
-        let place = places.into_iter().find(|place| is_kept_below(Path::new(place)));
+        let place = places.into_iter().find(|place| may_keep_pages_in(Path::new(place)));
         let folder = tempfile::tempdir_in(place.unwrap_or(places[0])).unwrap();
         let scene = Self { folder, predicted_replay: Duration::from_secs(15) };
         fs::write(scene.data(), vec![b'x'; PAGES as usize * 4096]).unwrap();
@@ -98,13 +98,13 @@ impl Scene {
 }
 
 /// Whether pages of files in a directory may be kept: on the mount of the root directory.
-fn is_kept_below(directory: &Path) -> bool {
+fn may_keep_pages_in(directory: &Path) -> bool {
     is_on_root_mount(fs::File::open(directory).unwrap())
 }
 
 /// Whether pages of a scene are kept; otherwise the test is skipped.
 fn keeps_pages(scene: &Scene) -> bool {
-    let keeps = is_kept_below(scene.folder.path());
+    let keeps = may_keep_pages_in(scene.folder.path());
     if !keeps {
         skip("neither the build directory nor /var/tmp lies on the mount of the root directory");
     }
