@@ -58,8 +58,8 @@ extern "C" fn note_nudge(_signal: libc::c_int) {
 /// `keep` (which the work owns), and only SIGKILL ends it before its work is done.
 ///
 /// Other threads of this process do not exist in the worker, and their locks stay locked for ever: the work may allocate (the C library
-/// allows that) but must not print or use anything that other threads use. Rust's library holds a lock of its own while a thread starts:
-/// if the work starts threads, no thread of this process may be starting during the call.
+/// allows that) but must not print or use anything that other threads use. It must not start threads by `std::thread`, whose lock may
+/// be held: `plain_thread` says why and starts some without it.
 ///
 /// # Errors
 /// When the process or the memory file cannot be created.

@@ -27,6 +27,7 @@ pub mod memory_group;
 pub mod mincore;
 pub mod named_file;
 pub mod own_program;
+mod plain_thread;
 pub mod private_mounts;
 pub mod process_mark;
 pub mod settled;

@@ -4,15 +4,14 @@
 //! time, and a ring of half a megabyte, the most that the kernel grants without root, loses nothing.
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
 use super::event::PerfEvent;
 use super::ring::Ring;
+use crate::plain_thread::PlainThread;
 
 /// Limit for all rings together: 15 million faults. Later ones stay in the rings, and are counted as lost when those are full.
 const MOST_BYTES: usize = 1 << 30;
@@ -20,7 +19,7 @@ const MOST_BYTES: usize = 1 << 30;
 /// The running thread. Dropping it stops it.
 #[derive(Debug)]
 pub(super) struct Collector {
-    thread: Option<JoinHandle<Vec<Vec<u8>>>>,
+    thread: Option<PlainThread<Vec<Vec<u8>>>>,
     stop: Arc<OwnedFd>,
 }
 
@@ -29,9 +28,7 @@ impl Collector {
     pub(super) fn start(rings: Vec<(Ring, Arc<[PerfEvent]>)>) -> io::Result<Self> {
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let told = Arc::clone(&stop);
-        let thread = without_signals(|| {
-            thread::Builder::new().name("fault-recorder".into()).spawn(move || collect(rings, &told))
-        })?;
+        let thread = PlainThread::start(c"fault-recorder", move || collect(rings, &told))?;
         Ok(Self { thread: Some(thread), stop })
     }
 
@@ -52,23 +49,6 @@ impl Drop for Collector {
     fn drop(&mut self) {
         let _ = self.end();
     }
-}
-
-/// Runs `spawn` with all signals blocked, so that the new thread never handles one.
-fn without_signals<T>(spawn: impl FnOnce() -> T) -> T {
-    let mut before = MaybeUninit::uninit();
-    let mut all = MaybeUninit::uninit();
-    // SAFETY: `sigfillset` fills the set before it is used; both sets are our own.
-    let blocked = unsafe {
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr()) == 0
-    };
-    let spawned = spawn();
-    if blocked {
-        // SAFETY: the call above has filled `before`.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
-    }
-    spawned
 }
 
 /// Empties rings until it is stopped, and once more then.

@@ -94,9 +94,6 @@ pub(super) fn follow_start(
     options: FollowOptions,
     setup: Option<Setup<'_>>,
 ) -> Result<FollowedStart, TraceError> {
-    // The worker is forked. Where a thread of rayon's is just starting, it would inherit a lock of Rust's standard library that is held
-    // while threads start (`stack_overflow::thread_info`), and wait for it for ever when it starts its own. This returns when all have started.
-    rayon::broadcast(|_| ());
     let worker: RefCell<Option<std::io::Result<Worker>>> = RefCell::new(None);
     let options = RefCell::new(Some(options));
     let small_pages = Cell::new(SmallPages::Always);
