@@ -43,8 +43,8 @@ pub mod own {
     pub const GROUP_MAP: &str = "/proc/self/gid_map";
     /// Whether processes of the user namespace may change their supplementary groups.
     pub const SET_GROUPS: &str = "/proc/self/setgroups";
-    /// Its mount namespace (`mount_namespaces(7)`).
-    pub const MOUNT_NAMESPACE: &str = "/proc/self/ns/mnt";
+    /// The mount namespace of the calling thread, which may be another than that of the other threads (`mount_namespaces(7)`).
+    pub const MOUNT_NAMESPACE: &str = "/proc/thread-self/ns/mnt";
     /// Resource limits (`proc_pid_limits(5)`).
     pub const LIMITS: &str = "/proc/self/limits";
     /// I/O counters (`proc_pid_io(5)`); missing without `CONFIG_TASK_IO_ACCOUNTING`.

@@ -302,7 +302,7 @@ unsafe fn set_apart(own_mounts: &CStr) -> bool {
         if *libc::__errno_location() != libc::EINVAL {
             return false;
         }
-        // In a chroot "/" is no mount point. Entering a namespace, even one's own, leads to its root (`mntns_install`).
+        // In a chroot "/" may be no mount point. Entering a namespace, even one's own, leads to its root (`mntns_install`).
         let root = libc::open(c"/".as_ptr(), libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC);
         let own = libc::open(own_mounts.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         root >= 0

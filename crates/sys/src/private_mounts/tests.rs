@@ -300,8 +300,9 @@ fn part_in_a_chroot() {
     }
 }
 
-#[test]
-fn a_chroot_is_refused_by_its_names() {
+/// Runs a test of these that is ignored otherwise, with root's rights, after `words` of the shell in a mount namespace of its own. They
+/// begin a chroot in the directory `$1`.
+fn part_after(words: &str, part: &str) {
     if !coldstart_testing::is_root() {
         skip("needs root for a chroot");
         return;
@@ -311,11 +312,38 @@ fn a_chroot_is_refused_by_its_names() {
         return;
     }
     let directory = scratch();
-    let tests = std::env::current_exe().unwrap();
-    let words = "mount --make-rprivate / && mount --rbind / \"$1\" && exec chroot \"$1\" \"$2\" \
-                 --exact private_mounts::tests::part_in_a_chroot --ignored --nocapture";
+    let words = format!(
+        "mount --make-rprivate /; {words}; exec chroot \"$1\" \"$2\" --exact private_mounts::tests::{part} --ignored --nocapture"
+    );
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-ec", words, "sh"]).arg(directory.path()).arg(tests);
+    command.args(["--mount", "sh", "-ec", &words, "sh"]).arg(directory.path()).arg(std::env::current_exe().unwrap());
     let said = succeed(&mut command);
     assert!(said.contains("<done>"), "{said}");
+}
+
+#[test]
+fn a_chroot_is_refused_by_its_names() {
+    part_after("mount --rbind / \"$1\"", "part_in_a_chroot");
+}
+
+/// The program of [`a_thread_is_separated_where_the_root_is_no_mount_point`].
+#[test]
+#[ignore = "started by another test"]
+fn part_in_a_chroot_below_a_mount_point() {
+    let namespace = || fs::read_link(coldstart_host::process::own::MOUNT_NAMESPACE).unwrap();
+    let before = namespace();
+    let separated = move || {
+        separate_this_thread().unwrap();
+        assert_ne!(namespace(), before);
+        assert!(fs::exists(coldstart_host::mounts::TABLE).unwrap(), "the mounts of the chroot are there");
+    };
+    std::thread::spawn(separated).join().unwrap();
+    println!("<done>");
+}
+
+#[test]
+fn a_thread_is_separated_where_the_root_is_no_mount_point() {
+    let words = "for there in /*; do if test -d \"$there\" -a ! -L \"$there\"; then mkdir \"$1$there\"; \
+                 mount --rbind \"$there\" \"$1$there\"; else cp -P \"$there\" \"$1$there\"; fi; done";
+    part_after(words, "part_in_a_chroot_below_a_mount_point");
 }
