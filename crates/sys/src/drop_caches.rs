@@ -11,10 +11,29 @@ use std::io::{self, Write};
 
 use coldstart_host::kernel::settings::DROP_CACHES;
 use rustix::fs::{Access, AtFlags, CWD};
+use rustix::io::Errno;
 
 /// Whether the caches may be dropped: by root, unless `/proc/sys` is mounted read-only as in most containers.
 pub fn may_drop_caches() -> bool {
-    rustix::fs::accessat(CWD, DROP_CACHES, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+    refused().is_none()
+}
+
+/// Why the caches may not be dropped, for a message to put in brackets; `None` where they may be.
+pub fn refusal() -> Option<&'static str> {
+    Some(reason(refused()?, rustix::process::geteuid().is_root()))
+}
+
+fn refused() -> Option<Errno> {
+    rustix::fs::accessat(CWD, DROP_CACHES, Access::WRITE_OK, AtFlags::EACCESS).err()
+}
+
+fn reason(errno: Errno, is_root: bool) -> &'static str {
+    match errno {
+        Errno::ROFS => "`/proc/sys` is read-only here, as in most containers",
+        Errno::NOENT | Errno::NOTDIR => "`/proc/sys/vm/drop_caches` is missing: `/proc` may not be mounted",
+        _ if is_root => "this requires root outside of the container",
+        _ => "this requires root",
+    }
 }
 
 /// Syncs all file systems and drops clean pages, directory entries and inodes.
@@ -48,5 +67,16 @@ mod tests {
     #[test]
     fn what_access_says_is_what_opening_does() {
         assert_eq!(may_drop_caches(), OpenOptions::new().write(true).open(DROP_CACHES).is_ok());
+        assert_eq!(may_drop_caches(), refusal().is_none());
+    }
+
+    #[test]
+    fn root_is_not_told_to_become_root() {
+        assert_eq!(reason(Errno::ACCESS, false), "this requires root");
+        assert_eq!(reason(Errno::ACCESS, true), "this requires root outside of the container");
+        for errno in [Errno::ROFS, Errno::NOENT] {
+            assert_eq!(reason(errno, true), reason(errno, false));
+            assert!(!reason(errno, true).contains("root"));
+        }
     }
 }

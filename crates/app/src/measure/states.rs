@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use coldstart_measure::{SavedState, StartState, may_start_cold};
+use coldstart_measure::{SavedState, StartState, cold_refusal};
 use coldstart_pagecache::SavedPageCache;
 
 use super::options::StateChoice;
@@ -54,9 +54,7 @@ impl States {
 
 /// The coldest permitted state: all caches dropped, or else the program's own files evicted, with a note.
 pub fn coldest_state(observer: &dyn Observer) -> StartState {
-    if may_start_cold() {
-        return StartState::Cold;
-    }
-    observer.note("dropping the machine's caches requires root: using `selective` instead of `cold`");
+    let Some(reason) = cold_refusal() else { return StartState::Cold };
+    observer.note(&format!("cannot drop the machine's caches ({reason}): using `selective` instead of `cold`"));
     StartState::Selective
 }

@@ -271,7 +271,7 @@ fn start_notes(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     if run.state == StartState::FilesEvicted {
         notes.push(
-            "the program's own files were evicted, not the system's caches, which requires root and slows others down: the order of pages inside files that it read without mapping them is unknown"
+            "the program's own files were evicted, not the system's caches, which requires root outside of a container and slows others down: the order of pages inside files that it read without mapping them is unknown"
                 .to_owned(),
         );
     }

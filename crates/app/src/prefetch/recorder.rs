@@ -67,8 +67,8 @@ pub struct RecordedPlan {
 }
 
 /// Said where not all caches were dropped.
-const OWN_FILES_ONLY: &str = "the program's own files were evicted, not the system's caches, which requires root and slows \
-                              others down: the order of pages inside a file is not known";
+const OWN_FILES_ONLY: &str = "the program's own files were evicted, not the system's caches, which requires root outside of \
+                              a container and slows others down: the order of pages inside a file is not known";
 
 impl PlanRecorder<'_> {
     /// Records a start, measures the device and a hot start, and plans.

@@ -9,7 +9,7 @@ use coldstart_launch::{CommandLine, Input, LaunchOptions, Output};
 use coldstart_output::{Inputs, OutputTarget};
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_profile::trace::{FileCategory, Layer, StartState, Trace, TracedFile};
-use coldstart_sys::drop_caches::{drop_caches, may_drop_caches};
+use coldstart_sys::drop_caches::{drop_caches, refusal as drop_refusal};
 use coldstart_sys::private_mounts::{PrivateMounts, outside};
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
 use coldstart_tracefile::{try_out, write_trace_at};
@@ -88,19 +88,18 @@ struct Recording<'a> {
 
 impl Recording<'_> {
     fn trace(&self, observer: &dyn Observer) -> Result<Trace, AppError> {
-        let state = if !self.options.cold {
-            StartState::AsIs
-        } else if may_drop_caches() {
-            StartState::Cold
-        } else {
-            StartState::FilesEvicted
+        let state = match drop_refusal() {
+            _ if !self.options.cold => StartState::AsIs,
+            None => StartState::Cold,
+            Some(reason) => {
+                observer.note(&format!(
+                    "cannot drop the system's caches ({reason}): the program is started once to find its files, and these are evicted"
+                ));
+                let state = StartState::FilesEvicted;
+                evict_files(&self.start(state, &[Layer::Files, Layer::Pages].into())?, self.launch.mounts.as_deref());
+                state
+            }
         };
-        if state == StartState::FilesEvicted {
-            observer.note(
-                "dropping the system's caches requires root: the program is started once to find its files, and these are evicted",
-            );
-            evict_files(&self.start(state, &[Layer::Files, Layer::Pages].into())?, self.launch.mounts.as_deref());
-        }
         self.start(state, &self.options.layers.iter().copied().collect())
     }
 

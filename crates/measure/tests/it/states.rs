@@ -1,13 +1,13 @@
 //! The three states, made and checked.
 
-use coldstart_measure::{Event, Silent, StartState, may_start_cold, measure};
+use coldstart_measure::{Event, Silent, StartState, cold_refusal, measure};
 use coldstart_profile::measurement::{End, Method, Use, Verdict, Warning};
 
 use crate::{MIB, counted, generated, plan, reading, resident, skip, turn};
 
 #[test]
 fn cold_reads_everything_and_hot_nothing() {
-    if !may_start_cold() {
+    if cold_refusal().is_some() {
         return skip("a cold start needs root");
     }
     let _turn = turn();

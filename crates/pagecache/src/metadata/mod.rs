@@ -16,7 +16,7 @@ mod device;
 use std::path::PathBuf;
 
 use coldstart_host::kernel::{numbers, settings};
-use coldstart_sys::drop_caches::{drop_entries, may_drop_caches};
+use coldstart_sys::drop_caches::{drop_entries, refusal as drop_refusal};
 use coldstart_sys::memory_group::{GroupError, MemoryGroup};
 
 use self::device::{MetadataDevice, Skipped};
@@ -118,7 +118,7 @@ impl MetadataEviction {
     /// Evicts by all available ways.
     pub fn all_ways(&mut self) -> Vec<WayOutcome> {
         let mut outcomes = self.group_only();
-        let entries = if may_drop_caches() { evict_entries() } else { Err("this requires root".to_owned()) };
+        let entries = drop_refusal().map_or_else(evict_entries, |reason| Err(reason.to_owned()));
         outcomes.push(WayOutcome { way: Way::Entries, result: entries });
         for device in &self.devices {
             outcomes.push(WayOutcome { way: Way::Device(device.path.clone()), result: device.evict() });
