@@ -1,6 +1,11 @@
 //! The fix "bind": a program whose libraries are found at the first try.
+//!
+//! Of the programs that a start executes (a wrapper in shell, the program itself, its helpers), the one that gains most is bound.
 
+use std::path::Path;
 use std::rc::Rc;
+
+use coldstart_profile::printable;
 
 use super::copies::{BoundCopy, TrialDirectory, bound_copy};
 use super::fix::{Fix, Prospect};
@@ -10,11 +15,14 @@ use crate::error::AppError;
 use crate::fix_kind::FixKind;
 use crate::text::counted;
 
-/// Binds the program.
+/// A bound program, and the directory that it is in.
+type Written = (BoundCopy, Rc<TrialDirectory>);
+
+/// Binds a program of the start.
 #[derive(Default)]
 pub(super) struct BindFix {
     /// Written for the prediction; all trials use it.
-    written: Option<(BoundCopy, Rc<TrialDirectory>)>,
+    written: Option<Written>,
 }
 
 impl Fix for BindFix {
@@ -27,27 +35,41 @@ impl Fix for BindFix {
     }
 
     fn predict(&mut self, subject: &Subject<'_>) -> Result<Prospect, AppError> {
-        let program = match subject.elf_files() {
-            Ok(files) => &files.program,
+        let programs = match subject.executed_programs() {
+            Ok(programs) => programs,
             Err(reason) => return Ok(Prospect::not(self, reason)),
         };
-        if let Some((_, reason)) = subject.changeable(std::slice::from_ref(program))?.may_not.pop() {
-            return Ok(Prospect::not(self, format!("the program cannot be replaced: {reason}")));
+        let may_not = subject.changeable(&programs)?.may_not;
+        let mut refused = None;
+        for program in &programs {
+            let written = match may_not.iter().find(|(file, _)| file == program) {
+                Some((_, reason)) => Err(format!("the program cannot be replaced: {reason}")),
+                None => write(program, subject),
+            };
+            let saved = |written: &Option<Written>| written.as_ref().map_or(0, |(bound, _)| bound.probes_saved);
+            match written {
+                Ok(written) if written.0.probes_saved > saved(&self.written) => self.written = Some(written),
+                Ok(_) => {}
+                Err(reason) => refused = refused.or(Some((program, reason))),
+            }
         }
-        // A bound copy is larger by its new tables, which are small.
-        let room = program.metadata().map_or(0, |found| found.len()).saturating_add(ROOM_FOR_TABLES);
-        let copies = match TrialDirectory::beside(program, room, &[]) {
-            Ok(copies) => copies,
-            Err(error) => return Ok(Prospect::not(self, error.sentence())),
-        };
-        Ok(match bound_copy(program, &copies, &subject.interrupt) {
-            Ok(bound) => {
-                let why = format!("{} fewer at each start", counted(bound.probes_saved, "failed probe"));
-                self.written = Some((bound, Rc::new(copies)));
+        Ok(match (&self.written, refused) {
+            (Some((bound, _)), _) => {
+                let saved = counted(bound.probes_saved, "failed probe");
+                let program = &bound.overlay.original;
+                let why = match programs.first() == Some(program) {
+                    true => format!("{saved} fewer at each start"),
+                    false => format!("{saved} fewer in `{}` at each start", printable(program)),
+                };
                 // The probes' own time is small; what they cost cold depends on directories that other reads may bring.
                 Prospect::of(self, None, why)
             }
-            Err(reason) => Prospect::not(self, reason),
+            (None, Some((program, reason))) if programs.len() > 1 => {
+                let all = counted(programs.len() as u64, "program");
+                Prospect::not(self, format!("none of the {all} of the start gains; `{}`: {reason}", printable(program)))
+            }
+            (None, Some((_, reason))) => Prospect::not(self, reason),
+            (None, None) => Prospect::not(self, "the start executes no program that can be bound"),
         })
     }
 
@@ -63,6 +85,17 @@ impl Fix for BindFix {
         setup.keep([Rc::clone(directory)]);
         Ok(())
     }
+}
+
+/// Binds a copy beside the program.
+///
+/// # Errors
+/// Why not, as a clause.
+fn write(program: &Path, subject: &Subject<'_>) -> Result<Written, String> {
+    // A bound copy is larger by its new tables, which are small.
+    let room = program.metadata().map_or(0, |found| found.len()).saturating_add(ROOM_FOR_TABLES);
+    let copies = TrialDirectory::beside(program, room, &[]).map_err(|error| error.sentence())?;
+    Ok((bound_copy(program, &copies, &subject.interrupt)?, Rc::new(copies)))
 }
 
 /// Bytes for the directory of links and what the bound program has more.

@@ -104,6 +104,21 @@ impl<'args> Subject<'args> {
         self.elf_files.get_or_init(find).as_ref().map_err(String::as_str)
     }
 
+    /// The programs that the recorded start executed, as ELF files, the first one first; only that one if the start could not be traced.
+    ///
+    /// # Errors
+    /// As [`Self::elf_files`].
+    pub(super) fn executed_programs(&self) -> Result<Vec<PathBuf>, &str> {
+        let mut programs = vec![self.elf_files()?.program.clone()];
+        let executed = self.trace.iter().flat_map(|trace| &trace.processes).filter(|process| process.executed);
+        for path in executed.filter_map(|process| process.program.canonicalize().ok()) {
+            if !programs.contains(&path) {
+                programs.push(path);
+            }
+        }
+        Ok(programs)
+    }
+
     /// Splits files into those that may be changed, and the others with the reason.
     ///
     /// # Errors

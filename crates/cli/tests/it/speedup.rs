@@ -129,9 +129,8 @@ fn a_check_must_hold_without_a_fix_and_is_run_for_each() {
     assert!(findings.contains("the check holds with and without it"), "{findings}");
 }
 
-/// All fixes on a program with much to pack and a search that fails: what lies outside stays as it is.
-#[test]
-fn files_are_changed_in_a_private_view_only() {
+/// A directory with the program `main`, which needs `second/libanswer.so` and looks for it in `first`, too.
+fn with_search() -> tempfile::TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let at = |name: &str| folder.path().join(name);
     // Pointers to the same object: relative relocations of 256 kB, in a library that is found in the second directory.
@@ -153,6 +152,14 @@ fn files_are_changed_in_a_private_view_only() {
     compile(&["-shared", "-fPIC", "-o", "second/libanswer.so", "l.c"]);
     let search = format!("-Wl,-rpath,{}:{}", at("first").display(), at("second").display());
     compile(&["-o", "main", "m.c", "-Lsecond", "-lanswer", &search]);
+    folder
+}
+
+/// All fixes on a program with much to pack and a search that fails: what lies outside stays as it is.
+#[test]
+fn files_are_changed_in_a_private_view_only() {
+    let folder = with_search();
+    let at = |name: &str| folder.path().join(name);
     let files = ["main", "second/libanswer.so"];
     let before = files.map(|name| fs::read(at(name)).unwrap());
     let output = Command::new(env!("CARGO_BIN_EXE_coldstart"))
@@ -247,4 +254,29 @@ fn an_image_is_tried_and_leaves_nothing() {
     assert_eq!(left, ["a.prefetch"]);
     let mounts = coldstart_host::mounts::Mounts::here().unwrap();
     assert!(!mounts.all().iter().any(|mount| mount.file_system == "erofs"), "{mounts:?}");
+}
+
+/// The shell that a wrapper is written for has no search to save; the program behind it has.
+#[test]
+fn a_program_behind_a_wrapper_is_bound() {
+    let folder = with_search();
+    let main = folder.path().join("main").canonicalize().unwrap();
+    let wrapper =
+        coldstart_testing::script(folder.path(), "wrapper", format!("#!/bin/sh\nexec {}\n", main.display()), 0o755);
+    let output = Command::new(env!("CARGO_BIN_EXE_coldstart"))
+        .args(["speedup", "--runs", "2", "--json", "--fixes", "bind", "--"])
+        .arg(&wrapper)
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let story = story(&output);
+    if story["private_view"] == "none" {
+        coldstart_testing::skip(&format!("no private view: {}", story["no_private_view"]));
+        return;
+    }
+    let bind = story["prospects"].as_array().unwrap().iter().find(|found| found["name"] == "bind").unwrap();
+    assert_eq!(bind["applies"], true, "{story:#}");
+    assert!(bind["why"].as_str().unwrap().contains(&format!("fewer in `{}`", main.display())), "{bind:#}");
+    assert!(story["trials"].as_array().unwrap().iter().all(|trial| trial["proven"] == true), "{story:#}");
 }

@@ -187,8 +187,11 @@ fn cost(fix: &Step) -> String {
         parts.push(format!("{} of disk for the index", size::bytes(fix.cost.index_bytes)));
     }
     if fix.cost.changed_files > 0 {
-        let saved = size::bytes(fix.cost.saved_bytes);
-        parts.push(format!("{} changed ({saved} smaller)", counted(fix.cost.changed_files, "file")));
+        let changed = format!("{} changed", counted(fix.cost.changed_files, "file"));
+        parts.push(match fix.cost.saved_bytes {
+            0 => changed,
+            saved => format!("{changed} ({} smaller)", size::bytes(saved)),
+        });
     }
     if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
 }
