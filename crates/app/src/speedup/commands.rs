@@ -11,7 +11,7 @@ use crate::fix_kind::FixKind;
 /// The commands that make an image for good, and start the program from it.
 pub(super) fn making_image(options: &SpeedupOptions) -> String {
     let image = named(options, ".erofs");
-    let make = ours(["image".into(), "make".into(), "-o".into(), image.clone()], &program(options));
+    let make = ours(words(["image", "make", "-o"], [image.clone()], &waiting(options)), &program(options));
     format!("{make} && {}", ours(["image".into(), "run".into(), image], &program(options)))
 }
 

@@ -235,9 +235,9 @@ fn an_image_is_tried_and_leaves_nothing() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let plan = folder.path().join("a.prefetch");
     let output = Command::new(env!("CARGO_BIN_EXE_coldstart"))
-        .args(["speedup", "--runs", "2", "--fixes", "image", "--json", "-o"])
+        .args(["speedup", "--runs", "2", "--fixes", "image", "--ready", "stdout:^2$", "--json", "-o"])
         .arg(&plan)
-        .args(["--", "perl", "-e", "use POSIX; print floor(2.5)"])
+        .args(["--", "perl", "-E", "use POSIX; $| = 1; say floor(2.5); sleep 600"])
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -249,11 +249,19 @@ fn an_image_is_tried_and_leaves_nothing() {
     // As large as the files that it has, of which the start reads some pages.
     let of = |name: &str| fix["cost"][name].as_u64().unwrap();
     assert!(of("image_bytes") > of("memory_bytes") / 2 && of("memory_bytes") > 0, "{fix:#}");
-    assert!(fix["command"].as_str().unwrap().starts_with("coldstart image make -o perl.erofs -- perl "), "{fix:#}");
+    let (make, run) = fix["command"].as_str().unwrap().split_once(" && ").unwrap();
+    assert!(run.starts_with("coldstart image run perl.erofs -- perl "), "{run}");
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["a.prefetch"]);
     let mounts = coldstart_host::mounts::Mounts::here().unwrap();
     assert!(!mounts.all().iter().any(|mount| mount.file_system == "erofs"), "{mounts:?}");
+
+    // The program does not end by itself: the command must say when it is ready.
+    let words = make.replacen("coldstart", "\"$0\"", 1);
+    let mut command = Command::new("sh");
+    command.args(["-c", &words, env!("CARGO_BIN_EXE_coldstart")]).current_dir(folder.path()).stdin(Stdio::null());
+    let made = command.output().unwrap();
+    assert!(made.status.success() && folder.path().join("perl.erofs").exists(), "{make}: {}", text(&made.stderr));
 }
 
 /// The shell that a wrapper is written for has no search to save; the program behind it has.
