@@ -36,8 +36,15 @@ impl TracedStart {
         let trace = crate::trace::read(path)?;
         if needs_calls && !trace.run.layers.contains(&Layer::Functions) {
             return Err(anyhow!("the trace `{}` has no first calls of functions", printable(path))).hint(|| {
+                // Imports have no condition of readiness.
+                let ready = match trace.run.readiness.as_str() {
+                    condition if condition != "exit" && trace.run.known_end().is_some() => {
+                        format!("--ready {} ", shell_word(condition.as_ref()))
+                    }
+                    _ => String::new(),
+                };
                 format!(
-                    "record them: `coldstart trace --layers functions --force -o {} -- {}`",
+                    "record them: `coldstart trace --layers functions {ready}--force -o {} -- {}`",
                     shell_word(path.as_os_str()),
                     shell_command(trace.run.command.iter().map(|word| word.as_os_str()))
                 )

@@ -15,6 +15,7 @@ use coldstart_profile::{JsonPath, printable};
 use serde::Serialize;
 
 use super::archive_uses::{ArchiveKind, ArchiveUse, archive_uses};
+use super::commands::waiting;
 use super::reading::{PAGE, is_worth, reading};
 use super::subject::Subject;
 use crate::text::{counted, plain, size};
@@ -62,6 +63,8 @@ pub struct Advice {
 /// What a traced start is judged by.
 struct Start<'a> {
     program: &'a CommandLine,
+    /// Options of a command that starts it: when it is ready.
+    waiting: Vec<OsString>,
     trace: &'a Trace,
     device: PlannedDevice,
     /// Duration of the cold start.
@@ -78,6 +81,7 @@ pub(super) fn advice(subject: &Subject<'_>, kept_trace: Option<&Path>, in_order:
     let Some(trace) = &subject.trace else { return Vec::new() };
     let start = Start {
         program: subject.program,
+        waiting: waiting(subject.launch),
         trace,
         device: subject.device(),
         seconds: subject.cold_seconds(),
@@ -189,7 +193,7 @@ impl Start<'_> {
                 printable(&file.path),
                 plain(&counted(before.pieces, "separate piece"))
             ),
-            commands: record(self.program, &["--functions-of".into(), name.into()], &|trace| {
+            commands: self.record(&["--functions-of".into(), name.into()], &|trace| {
                 let words: [OsString; 9] = [
                     "order".into(),
                     "functions".into(),
@@ -246,19 +250,19 @@ impl Start<'_> {
     fn recorded(&self, commands: &dyn Fn(&Path) -> Vec<String>) -> Vec<String> {
         match self.kept_trace {
             Some(kept) => commands(kept),
-            None => record(self.program, &["--layers".into(), "pages,files".into()], commands),
+            None => self.record(&["--layers".into(), "pages,files".into()], commands),
         }
     }
-}
 
-/// A command that records a trace with these options, and those that use it.
-fn record(program: &CommandLine, options: &[OsString], commands: &dyn Fn(&Path) -> Vec<String>) -> Vec<String> {
-    let trace = PathBuf::from("start.coldtrace");
-    let words = ["trace".into(), "--cold".into()].into_iter().chain(options.iter().cloned());
-    let words = words.chain(["-o".into(), trace.clone().into(), "--".into(), program.program.clone()]);
-    let mut all = vec![ourselves(words.chain(program.arguments.iter().cloned()))];
-    all.extend(commands(&trace));
-    all
+    /// A command that records a trace with these options, and those that use it.
+    fn record(&self, options: &[OsString], commands: &dyn Fn(&Path) -> Vec<String>) -> Vec<String> {
+        let trace = PathBuf::from("start.coldtrace");
+        let words = ["trace".into(), "--cold".into()].into_iter().chain(options.iter().chain(&self.waiting).cloned());
+        let words = words.chain(["-o".into(), trace.clone().into(), "--".into(), self.program.program.clone()]);
+        let mut all = vec![ourselves(words.chain(self.program.arguments.iter().cloned()))];
+        all.extend(commands(&trace));
+        all
+    }
 }
 
 /// The largest saving first.

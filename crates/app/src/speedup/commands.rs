@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use coldstart_launch::{CommandLine, Input, Readiness};
+use coldstart_launch::{CommandLine, Input, LaunchOptions, Readiness};
 
 use super::SpeedupOptions;
 use crate::fix_kind::FixKind;
@@ -11,13 +11,13 @@ use crate::fix_kind::FixKind;
 /// The commands that make an image for good, and start the program from it.
 pub(super) fn making_image(options: &SpeedupOptions) -> String {
     let image = named(options, ".erofs");
-    let make = ours(words(["image", "make", "-o"], [image.clone()], &waiting(options)), &program(options));
+    let make = ours(words(["image", "make", "-o"], [image.clone()], &waiting(&options.launch)), &program(options));
     format!("{make} && {}", ours(["image".into(), "run".into(), image], &program(options)))
 }
 
 /// The commands that make an index and install it, with the plan or an image of a start with it.
 pub(super) fn with_index(options: &SpeedupOptions, plan: Option<&Path>, has_image: bool) -> String {
-    let (index, program, waiting) = (named(options, ".index"), program(options), waiting(options));
+    let (index, program, waiting) = (named(options, ".index"), program(options), waiting(&options.launch));
     let make = words(["index", "make", "-o"], [index.clone()], &waiting);
     let mut commands = vec![ours(make, &program)];
     if let Some(plan) = plan {
@@ -43,7 +43,7 @@ pub(super) fn installing(options: &SpeedupOptions) -> String {
         words.extend(["--fixes".into(), names.join(",").into()]);
     }
     words.extend(options.together.then(|| "--together".into()));
-    words.extend(waiting(options));
+    words.extend(waiting(&options.launch));
     if let Some(check) = &options.check {
         words.extend(["--check".into(), check.into()]);
     }
@@ -51,12 +51,12 @@ pub(super) fn installing(options: &SpeedupOptions) -> String {
 }
 
 /// The options of the start that are not the default.
-fn waiting(options: &SpeedupOptions) -> Vec<OsString> {
+pub(super) fn waiting(launch: &LaunchOptions) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
-    if !matches!(options.launch.readiness, Readiness::Exit) {
-        words.extend(["--ready".into(), options.launch.readiness.to_string().into()]);
+    if !matches!(launch.readiness, Readiness::Exit) {
+        words.extend(["--ready".into(), launch.readiness.to_string().into()]);
     }
-    if let Input::File(input) = &options.launch.input {
+    if let Input::File(input) = &launch.input {
         words.extend(["--input".into(), input.into()]);
     }
     words

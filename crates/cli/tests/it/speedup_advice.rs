@@ -37,9 +37,9 @@ impl Scene {
             .unwrap_or_else(|_| panic!("{words:?}: {}{}", text(&output.stdout), text(&output.stderr)))
     }
 
-    /// The advice of one kind about a file whose name ends so.
+    /// The advice of one kind about a file whose name ends so. The program comes after `--`, behind options.
     fn advice(&self, program: &[&str], kind: &str, file: &str) -> Option<Value> {
-        let words = ["speedup", "--runs", "2", "--fixes", "prefetch", "--json", "-o", "plan.prefetch", "--"];
+        let words = ["speedup", "--runs", "2", "--fixes", "prefetch", "--json", "-o", "plan.prefetch"];
         let story = self.json(&[&words[..], program].concat());
         let all = story["advice"].as_array().unwrap_or_else(|| panic!("{story}"));
         let is_it =
@@ -78,7 +78,8 @@ with zipfile.ZipFile('data.zip', 'w') as z:
     let read = "import zipfile, sys\nz = zipfile.ZipFile('data.zip')\nfor n in range(int(sys.argv[1]), 800, int(sys.argv[2])): z.read('e%03d' % n)";
     fs::write(scene.path("read.py"), read).unwrap();
     let sparse = ["python3", "read.py", "3", "1"];
-    let advice = scene.advice(&sparse, "order-zip", "data.zip").expect("advice about the archive");
+    let advice =
+        scene.advice(&[&["--"], &sparse[..]].concat(), "order-zip", "data.zip").expect("advice about the archive");
     assert!(advice["pieces"].as_u64() > Some(700), "{advice}");
     assert!(advice["saved_seconds"].as_f64() > Some(0.0), "{advice}");
     assert!(advice["why"].as_str().unwrap().contains("of 800 in"), "{advice}");
@@ -87,7 +88,7 @@ with zipfile.ZipFile('data.zip', 'w') as z:
     succeed(scene.command("python3").args(["-c", read]));
     // In order, there is nothing to be said of it.
     fs::rename(scene.path("data.zip.ordered"), scene.path("data.zip")).unwrap();
-    assert_eq!(scene.advice(&sparse, "order-zip", "data.zip"), None);
+    assert_eq!(scene.advice(&[&["--"], &sparse[..]].concat(), "order-zip", "data.zip"), None);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -102,10 +103,19 @@ fn large_code_of_which_little_is_touched_is_listed_for_the_linker_by_the_advised
     for number in (0..120).rev() {
         writeln!(code, "call f{number}").unwrap();
     }
-    code.push_str("add $8,%rsp\nxor %eax,%eax\nret\n.cfi_endproc\n.size main,.-main\n.section .note.GNU-stack,\"\"\n");
+    // It never ends: the commands must say when it is ready.
+    code.push_str(
+        "lea said(%rip),%rdi\ncall puts@plt\nmov stdout@GOTPCREL(%rip),%rdi\nmov (%rdi),%rdi\ncall fflush@plt\n",
+    );
+    code.push_str(
+        "1: call pause@plt\njmp 1b\n.cfi_endproc\n.size main,.-main\n.section .rodata\nsaid: .string \"ready\"\n",
+    );
+    code.push_str(".section .note.GNU-stack,\"\"\n");
     fs::write(scene.path("sparse.s"), code).unwrap();
     succeed(scene.command("gcc").args(["sparse.s", "-Wl,--build-id=sha1", "-o", "sparse"]));
-    let advice = scene.advice(&["./sparse"], "order-functions", "/sparse").expect("advice about the code");
+    let advice = scene
+        .advice(&["--ready", "stdout:^ready$", "--", "./sparse"], "order-functions", "/sparse")
+        .expect("advice about the code");
     assert!(advice["pieces"].as_u64() > Some(100) && advice["saved_seconds"].as_f64() > Some(0.0), "{advice}");
     scene.follow(&advice);
     let list = fs::read_to_string(scene.path("sparse.order")).unwrap();
@@ -161,7 +171,8 @@ fn of_java_the_advised_archive_of_classes_saves_more_of_the_jar_than_its_order()
     }
     java(&scene);
     let program = ["java", "-jar", "app.jar"];
-    let advice = scene.advice(&program, "class-data-sharing", "libjvm.so").expect("advice about Java");
+    let advice =
+        scene.advice(&[&["--"], &program[..]].concat(), "class-data-sharing", "libjvm.so").expect("advice about Java");
     let (pages, pieces, classes) = jar_use(&scene, "app.jar", &[]);
     assert!(classes >= 31, "{classes} classes");
     succeed(scene.command(env!("CARGO_BIN_EXE_coldstart")).args([
@@ -186,5 +197,5 @@ fn of_java_the_advised_archive_of_classes_saves_more_of_the_jar_than_its_order()
     assert!(shared_pages < ordered_pages && shared_pages < pages, "{figures}");
     // With it, nothing is advised any more.
     let program = ["java", "-XX:SharedArchiveFile=app.jsa", "-jar", "app.jar"];
-    assert_eq!(scene.advice(&program, "class-data-sharing", "libjvm.so"), None);
+    assert_eq!(scene.advice(&[&["--"], &program[..]].concat(), "class-data-sharing", "libjvm.so"), None);
 }
