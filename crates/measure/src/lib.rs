@@ -30,7 +30,7 @@ pub use coldstart_profile::measurement::{Measurement, StartState};
 pub use enough::EarlyEnd;
 pub use error::MeasureError;
 pub use observer::{Event, Observer, Silent};
-pub use plan::{Candidate, MeasurePlan, SavedState, cold_refusal};
+pub use plan::{Candidate, MeasurePlan, SavedState};
 pub use schedule::{Slot, schedule};
 
 /// Measurements in one process run one at a time: besides disturbing each other, one's calibration processes

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coldstart_launch::{CommandLine, LaunchOptions};
 use coldstart_pagecache::SavedPageCache;
 use coldstart_profile::measurement::StartState;
-use coldstart_sys::drop_caches;
+use coldstart_sys::drop_caches::may_drop_caches;
 
 use crate::enough::EarlyEnd;
 use crate::error::MeasureError;
@@ -84,7 +84,7 @@ impl MeasurePlan {
             return Err(MeasureError::NothingToMeasure);
         }
         let drops = |state: &StartState| matches!(state, StartState::Cold | StartState::Boot);
-        if let Some(&state) = self.states.iter().find(|state| drops(state)).filter(|_| cold_refusal().is_some()) {
+        if let Some(&state) = self.states.iter().find(|state| drops(state)).filter(|_| !may_drop_caches()) {
             return Err(MeasureError::ColdNotPermitted { state });
         }
         if self.states.contains(&StartState::Boot) && self.saved_state.is_none() {
@@ -97,9 +97,4 @@ impl MeasurePlan {
         }
         Ok(())
     }
-}
-
-/// Why no cold start is possible, for a message to put in brackets: it takes root and a writable `/proc/sys`. `None` where it is.
-pub fn cold_refusal() -> Option<&'static str> {
-    drop_caches::refusal()
 }

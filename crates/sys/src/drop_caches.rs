@@ -19,7 +19,7 @@ pub fn may_drop_caches() -> bool {
 }
 
 /// Why the caches may not be dropped, for a message to put in brackets; `None` where they may be.
-pub fn refusal() -> Option<&'static str> {
+pub fn drop_refusal() -> Option<&'static str> {
     Some(reason(refused()?, rustix::process::geteuid().is_root()))
 }
 
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn what_access_says_is_what_opening_does() {
         assert_eq!(may_drop_caches(), OpenOptions::new().write(true).open(DROP_CACHES).is_ok());
-        assert_eq!(may_drop_caches(), refusal().is_none());
+        assert_eq!(may_drop_caches(), drop_refusal().is_none());
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use coldstart_measure::{SavedState, StartState, cold_refusal};
+use coldstart_measure::{SavedState, StartState};
 use coldstart_pagecache::SavedPageCache;
+use coldstart_sys::drop_caches::drop_refusal;
 
 use super::options::StateChoice;
 use crate::error::{AppError, HintExt};
@@ -54,7 +55,7 @@ impl States {
 
 /// The coldest permitted state: all caches dropped, or else the program's own files evicted, with a note.
 pub fn coldest_state(observer: &dyn Observer) -> StartState {
-    let Some(reason) = cold_refusal() else { return StartState::Cold };
+    let Some(reason) = drop_refusal() else { return StartState::Cold };
     observer.note(&format!("cannot drop the machine's caches ({reason}): using `selective` instead of `cold`"));
     StartState::Selective
 }

@@ -9,7 +9,7 @@ use coldstart_launch::{CommandLine, Input, LaunchOptions, Output};
 use coldstart_output::{Inputs, OutputTarget};
 use coldstart_pagecache::{EvictOptions, evict};
 use coldstart_profile::trace::{FileCategory, Layer, StartState, Trace, TracedFile};
-use coldstart_sys::drop_caches::{drop_caches, refusal as drop_refusal};
+use coldstart_sys::drop_caches::{drop_caches, drop_refusal};
 use coldstart_sys::private_mounts::{PrivateMounts, outside};
 use coldstart_trace::start::{PreparedTrace, TraceOptions};
 use coldstart_tracefile::{try_out, write_trace_at};

@@ -16,7 +16,7 @@ mod device;
 use std::path::PathBuf;
 
 use coldstart_host::kernel::{numbers, settings};
-use coldstart_sys::drop_caches::{drop_entries, refusal as drop_refusal};
+use coldstart_sys::drop_caches::{drop_entries, drop_refusal};
 use coldstart_sys::memory_group::{GroupError, MemoryGroup};
 
 use self::device::{MetadataDevice, Skipped};

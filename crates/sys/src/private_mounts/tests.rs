@@ -300,8 +300,7 @@ fn part_in_a_chroot() {
     }
 }
 
-/// Runs a test of these that is ignored otherwise, with root's rights, after `words` of the shell in a mount namespace of its own. They
-/// begin a chroot in the directory `$1`.
+/// Runs an ignored test of this module in a chroot: an empty directory, `$1`, that `words` of the shell fill with mounts that nobody else sees.
 fn part_after(words: &str, part: &str) {
     if !coldstart_testing::is_root() {
         skip("needs root for a chroot");
