@@ -12,6 +12,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use crate::blocked_signals::with_signals_blocked;
+
 /// It needs a few hundred bytes of stack; a build without optimisation some more.
 const STACK: usize = 64 << 10;
 /// How long it sleeps where we should be asleep when it ends: long enough for us to get there.
@@ -40,25 +42,17 @@ pub fn wake_time() -> io::Result<Duration> {
 fn run(meanwhile: impl FnOnce(Pid) -> io::Result<()>) -> io::Result<i64> {
     let note = AtomicI64::new(0);
     let mut stack = vec![0u128; STACK / size_of::<u128>()];
-    // SAFETY: a zeroed set is a valid value to be filled; both sets live as long as the calls. The stack grows down from
-    // one past its last element, which is aligned to 16 bytes; it and the note live until the process was waited for
-    // below. The process runs nothing but `note_time`, which touches no memory but these; signals are blocked, so that no
+    // SAFETY: the stack grows down from one past its last element, which is aligned to 16 bytes; it and the note live until the process
+    // was waited for below. The process runs nothing but `note_time`, which touches no memory but these; signals are blocked, so that no
     // handler runs in it and no call of it is interrupted (an error would be written to `errno`, which is ours).
-    let process = unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+    let process = with_signals_blocked(|| unsafe {
         let top = stack.as_mut_ptr_range().end;
         // No signal at its end, so that a wait for any child does not see it.
-        let process = libc::clone(note_time, top.cast(), libc::CLONE_VM, (&raw const note).cast_mut().cast());
-        let error = io::Error::last_os_error();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        if process < 0 {
-            return Err(error);
+        match libc::clone(note_time, top.cast(), libc::CLONE_VM, (&raw const note).cast_mut().cast()) {
+            -1 => Err(io::Error::last_os_error()),
+            process => Ok(process),
         }
-        process
-    };
+    })?;
     let result = Pid::from_raw(process).map_or_else(|| Err(io::ErrorKind::InvalidInput.into()), meanwhile);
     // SAFETY: a null status pointer is allowed. Nobody else waits for it.
     while unsafe { libc::waitpid(process, std::ptr::null_mut(), libc::__WALL) } < 0

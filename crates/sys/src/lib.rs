@@ -3,6 +3,7 @@
 pub mod become_program;
 pub mod beside;
 pub mod block_device;
+mod blocked_signals;
 pub mod cachestat;
 mod child_socket;
 pub mod datagram;

@@ -12,6 +12,8 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 
+use crate::blocked_signals::with_signals_blocked;
+
 /// For work that calls little; musl's own default is half of it.
 const STACK: usize = 256 << 10;
 
@@ -44,20 +46,15 @@ impl<T: Send + 'static> PlainThread<T> {
         let task = Box::into_raw(Box::new(Task { name, work }));
         let mut thread = MaybeUninit::uninit();
         let mut attributes = MaybeUninit::uninit();
-        let mut before = MaybeUninit::uninit();
-        let mut all = MaybeUninit::uninit();
-        // SAFETY: the calls fill what they are given, all our own. The new thread has this thread's mask of signals, and becomes the
-        // owner of the task; what `run` expects of it is what was just made.
-        let error = unsafe {
-            libc::sigfillset(all.as_mut_ptr());
+        // SAFETY: the calls fill what they are given, all our own. The new thread becomes the owner of the task; what `run` expects of it
+        // is what was just made.
+        let error = with_signals_blocked(|| unsafe {
             libc::pthread_attr_init(attributes.as_mut_ptr());
             libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), STACK);
-            libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
             let error = libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), run::<W, T>, task.cast());
-            libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), null_mut());
             libc::pthread_attr_destroy(attributes.as_mut_ptr());
             error
-        };
+        });
         if error != 0 {
             // SAFETY: no thread was started, so the task is still ours.
             drop(unsafe { Box::from_raw(task) });

@@ -14,6 +14,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::Method;
+use crate::blocked_signals::with_signals_blocked;
 
 /// What failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,23 +170,16 @@ struct Ends {
 }
 
 fn fork(ends: Ends, prepared: &Prepared, overlays: &[(CString, CString)]) -> io::Result<libc::pid_t> {
-    // SAFETY: a zeroed set is a valid value to be filled; both sets live as long as the calls. The child runs nothing but
-    // `work`, which allocates nothing, takes no lock and never returns, so that other threads' locks, which stay locked in the
-    // child, cannot hold it. Signals are blocked before: a handler of ours must not run in it.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+    // SAFETY: the child runs nothing but `work`, which allocates nothing, takes no lock and never returns, so that other threads' locks,
+    // which stay locked in the child, cannot hold it. Signals are blocked before: a handler of ours must not run in it.
+    with_signals_blocked(|| unsafe {
         // As `fork`, but with no signal at its end (`clone(2)`).
         let process = libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) as libc::pid_t;
         if process == 0 {
             work(ends, prepared, overlays);
         }
-        let error = io::Error::last_os_error();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        if process < 0 { Err(error) } else { Ok(process) }
-    }
+        if process < 0 { Err(io::Error::last_os_error()) } else { Ok(process) }
+    })
 }
 
 /// Closes all descriptors but two: the parent's ends of our pipes, and of those of children that other threads make at the same time.
