@@ -42,6 +42,17 @@ const LINKS: &[(&str, &str)] = &[
     ("var/lock", "/run/lock"),
     ("var/run", "/run"),
 ];
+/// The directories that packages' scripts make (base-files).
+const DIRECTORIES: &[&str] = &[
+    "usr/local/bin",
+    "usr/local/etc",
+    "usr/local/games",
+    "usr/local/include",
+    "usr/local/lib",
+    "usr/local/sbin",
+    "usr/local/share/man",
+    "usr/local/src",
+];
 /// The files that packages' scripts copy.
 const COPIES: &[(&str, &str)] =
     &[("etc/group", "usr/share/base-passwd/group.master"), ("etc/passwd", "usr/share/base-passwd/passwd.master")];
@@ -75,8 +86,11 @@ impl System {
     pub(super) fn ready(architecture: Architecture) -> Result<Self> {
         let home = crate::cargo::target_directory()?.join("vm").join(architecture.name());
         let system = Self { home };
-        let recipe =
-            format!("{RELEASE} {} {SIZE} {LINKS:?} {COPIES:?}\n{INIT}{}", packages().join(" "), initial::MOUNT);
+        let recipe = format!(
+            "{RELEASE} {} {SIZE} {LINKS:?} {DIRECTORIES:?} {COPIES:?}\n{INIT}{}",
+            packages().join(" "),
+            initial::MOUNT
+        );
         let stamp = system.home.join("recipe");
         if fs::read_to_string(&stamp).is_ok_and(|earlier| earlier == recipe) {
             return Ok(system);
@@ -152,6 +166,9 @@ fn set_up(tree: &Path) -> Result<()> {
             fs::remove_dir(&link)?;
         }
         fs::os::unix::fs::symlink(content, link)?;
+    }
+    for name in DIRECTORIES {
+        fs::create_dir_all(tree.join(name))?;
     }
     for (name, from) in COPIES {
         fs::copy(tree.join(from), tree.join(name))?;

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Context, anyhow};
-use coldstart_host::mounts::Mounts;
 use coldstart_profile::printable;
 
 use super::copies::TrialDirectory;
 use super::fix::{Fix, Prospect, made_once};
+use super::look_up_time::SearchedDirectories;
 use super::setup::Setup;
 use super::subject::Subject;
 use crate::error::AppError;
@@ -22,8 +22,9 @@ use crate::index::{IndexInUse, MakeOutcome, languages, make_with, observed};
 use crate::observer::Silent;
 use crate::text::{counted, plain};
 
-/// What a call takes in memory that an index saves, in seconds: Node's 25,400 calls in docs/index.md, "What it saves", take 93 ms.
-const CALL_SECONDS: f64 = 3.7e-6;
+/// What an interpreter itself does for a look-up takes as long as so many look-ups of a name in the root directory: each of Node's 25,400 calls in
+/// docs/index.md, "What it saves", takes 3.7 µs, and the kernel needs 0.6 to 0.9 µs of them on that machine.
+const OWN_WORK: f64 = 4.0;
 /// Checks are asked so many at a time before the interpreter starts.
 const AT_ONCE: f64 = 32.0;
 /// An index that saves less than this share of a start, cold and hot, is not tried.
@@ -109,7 +110,8 @@ impl Fix for IndexFix<'_> {
             Err(error) => return Ok(Prospect::not(self, format!("its look-ups are unknown: {}", error.sentence()))),
         };
         let hot = subject.cached.plan.summary.hot_start.as_secs_f64();
-        let saves = Savings::of(start.vain, &start.searched, subject.device().latency.as_secs_f64());
+        let searched = SearchedDirectories::measure(&start.searched);
+        let saves = Savings::estimated(start.vain as f64, searched, subject.device().latency.as_secs_f64());
         let vain = plain(&counted(start.vain, "look-up"));
         let directories = plain(&counted(start.searched.len() as u64, "directory"));
         let cold = subject.cold_seconds();
@@ -138,23 +140,15 @@ struct Savings {
 }
 
 impl Savings {
-    fn of(vain: u64, searched: &BTreeSet<PathBuf>, latency: f64) -> Self {
-        let mounts = Mounts::here().ok();
-        let is_remote = |directory: &&PathBuf| {
-            let mount = mounts.as_ref().and_then(|mounts| mounts.of(directory));
-            mount.is_some_and(|mount| mount.is_remote())
-        };
-        let remote = searched.iter().filter(is_remote).count() as f64;
-        Self::estimated(vain as f64, remote, searched.len() as f64 - remote, latency)
-    }
-
-    /// On a remote file system each look-up is a request, elsewhere the first one in each directory is. An index asks for all directories,
-    /// many at the same time.
-    fn estimated(vain: f64, remote: f64, local: f64, latency: f64) -> Self {
-        let directories = (remote + local).max(1.0);
-        let requests = vain * remote / directories + local;
-        let hot = vain * CALL_SECONDS;
-        Self { cold: hot + (requests - directories / AT_ONCE).max(0.0) * latency, hot }
+    /// On a remote file system each look-up is a request at a cold start, elsewhere the first one in each directory is. An index asks for all
+    /// directories, many at the same time.
+    fn estimated(vain: f64, SearchedDirectories { local, remote, root }: SearchedDirectories, latency: f64) -> Self {
+        let directories = (remote.directories + local.directories).max(1.0);
+        let (locally, remotely) = (vain * local.directories / directories, vain * remote.directories / directories);
+        let in_memory = vain * OWN_WORK * root + locally * local.look_up;
+        let hot = in_memory + remotely * remote.look_up;
+        let requests = remotely + local.directories - directories / AT_ONCE;
+        Self { cold: hot.max(in_memory + requests.max(0.0) * latency), hot }
     }
 }
 
@@ -168,6 +162,7 @@ mod tests {
 
     use super::super::image_fix::ImageFix;
     use super::super::launcher::Launcher;
+    use super::super::look_up_time::Searched;
     use super::super::prefetch_fix::{Pages, PrefetchFix};
     use super::super::proof::Prover;
     use super::*;
@@ -240,10 +235,28 @@ mod tests {
     #[test]
     fn a_remote_disk_is_asked_for_each_name_and_a_local_one_for_each_directory() {
         let millisecond = 1e-3;
-        let local = Savings::estimated(10_000.0, 0.0, 64.0, millisecond);
-        assert!((local.hot - 0.037).abs() < 1e-9 && (local.cold - local.hot - 0.062).abs() < 1e-9, "{local:?}");
-        let remote = Savings::estimated(10_000.0, 64.0, 0.0, millisecond);
-        assert!((remote.cold - remote.hot - 9.998).abs() < 1e-9, "{remote:?}");
-        assert_eq!(Savings::estimated(0.0, 0.0, 0.0, millisecond), Savings { cold: 0.0, hot: 0.0 });
+        let on_disk = Searched { directories: 64.0, look_up: 1e-6 };
+        let local = SearchedDirectories { local: on_disk, root: 0.5e-6, ..SearchedDirectories::default() };
+        let saved = Savings::estimated(10_000.0, local, millisecond);
+        assert!((saved.hot - 0.03).abs() < 1e-9 && (saved.cold - saved.hot - 0.062).abs() < 1e-9, "{saved:?}");
+        // One that keeps names in memory, and one that asks again each time.
+        for (look_up, hot) in [(1e-6, 0.03), (2e-3, 20.02)] {
+            let away = Searched { directories: 64.0, look_up };
+            let remote = SearchedDirectories { remote: away, root: 0.5e-6, ..SearchedDirectories::default() };
+            let saved = Savings::estimated(10_000.0, remote, millisecond);
+            assert!((saved.hot - hot).abs() < 1e-9 && (saved.cold - hot.max(10.018)).abs() < 1e-9, "{saved:?}");
+        }
+        let none = Savings::estimated(0.0, SearchedDirectories::default(), millisecond);
+        assert_eq!(none, Savings { cold: 0.0, hot: 0.0 });
+    }
+
+    #[test]
+    fn the_same_look_ups_save_more_on_a_slower_processor() {
+        let at = |slowness: f64| {
+            let local = Searched { directories: 10.0, look_up: slowness * 0.7e-6 };
+            let searched = SearchedDirectories { local, root: slowness * 0.6e-6, ..SearchedDirectories::default() };
+            Savings::estimated(2_732.0, searched, 0.0).hot
+        };
+        assert!((at(30.0) / at(1.0) - 30.0).abs() < 1e-9, "{} {}", at(1.0), at(30.0));
     }
 }

@@ -15,6 +15,7 @@ mod index_fix;
 mod installation;
 mod launcher;
 mod limit;
+mod look_up_time;
 mod order_fix;
 mod pack_fix;
 mod prefetch_fix;
