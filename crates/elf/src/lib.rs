@@ -50,6 +50,7 @@ mod sysv_hash;
 #[cfg(test)]
 mod test_file;
 mod unwind;
+mod unwind_entries;
 mod unwind_search;
 mod version_records;
 mod versions;
@@ -85,4 +86,5 @@ pub use symbol::{Symbol, SymbolBinding, SymbolKind, SymbolTable, SymbolVisibilit
 pub use symbol_lookup::SymbolLookup;
 pub use sysv_hash::{SysvHashTable, sysv_hash};
 pub use unwind::UnwindTable;
+pub use unwind_entries::UnwindEntry;
 pub use versions::{DefinedVersion, NeededFile, NeededVersion, SymbolVersion, VersionName, VersionTable};

@@ -3,14 +3,9 @@
 //! They serve exceptions and stack traces, and compilers write them for nearly every function. Entries are found as
 //! at run time: through `PT_GNU_EH_FRAME` and its search table, so no section is needed.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-use gimli::{
-    BaseAddresses, CieOrFde, CommonInformationEntry, EhFrame, EhFrameOffset, EndianSlice, FrameDescriptionEntry,
-};
-use gimli::{RunTimeEndian, UnwindSection};
+use gimli::{BaseAddresses, EhFrame, EhFrameOffset, RunTimeEndian, UnwindSection};
 
 use crate::address::{FileOffset, Vaddr};
 use crate::debug_file::is_debug_file;
@@ -20,6 +15,7 @@ use crate::error::{ElfError, Result};
 use crate::file::ElfFile;
 use crate::header::FileType;
 use crate::segment::SegmentKind;
+use crate::unwind_entries::{Entries, Reader, UnwindEntry};
 use crate::unwind_search::{SearchHeader, SearchTable};
 
 const NAME: &str = "the unwind tables";
@@ -27,14 +23,16 @@ const NAME: &str = "the unwind tables";
 /// dropped. More would let a hostile file make each search slow.
 const TRIED_ENTRIES: usize = 8;
 
-type Reader<'data> = EndianSlice<'data, RunTimeEndian>;
-
 /// The unwind tables of an object.
 #[derive(Clone, Debug)]
 pub struct UnwindTable<'data> {
+    bytes: &'data [u8],
     frames: EhFrame<Reader<'data>>,
     frames_address: Vaddr,
     bases: BaseAddresses,
+    encoding: Encoding,
+    /// Whether a section says where the entries end, so that a zero among them does not.
+    has_section: bool,
     index: Index<'data>,
 }
 
@@ -121,6 +119,17 @@ impl<'data> UnwindTable<'data> {
         })
     }
 
+    /// All entries with a size, ascending by start, and the size of the tables in bytes as far as they can be read. Malformed entries are left out;
+    /// one that extends past the end ends the reading. Takes time in proportion to the file.
+    pub fn entries(&self) -> (Vec<UnwindEntry>, u64) {
+        let mut all = Entries::new(self.bytes, &self.frames, &self.bases, self.encoding, self.has_section);
+        let entries = all.by_ref().filter_map(|entry| entry.ok()).filter(|entry| entry.range.start < entry.range.end);
+        let mut entries: Vec<UnwindEntry> = entries.collect();
+        // Nearly in order already, which the stable sort makes use of.
+        entries.sort_by_key(|entry| (entry.range.start, entry.range.end));
+        (entries, all.size() as u64)
+    }
+
     /// The address range of the entry at `entry`.
     fn range_of(&self, entry: Vaddr) -> Option<Range<Vaddr>> {
         let offset = usize::try_from(entry.0.checked_sub(self.frames_address.0)?).ok()?;
@@ -135,6 +144,7 @@ impl<'data> UnwindTable<'data> {
 struct Frames<'data> {
     bytes: &'data [u8],
     address: Vaddr,
+    has_section: bool,
     file_offset: FileOffset,
     encoding: Encoding,
     bases: BaseAddresses,
@@ -154,7 +164,7 @@ impl<'data> Frames<'data> {
             bases = bases.set_got(got);
         }
         let file_offset = file.offset_of(address).unwrap_or_default();
-        Ok(Self { bytes, address, file_offset, encoding: file.encoding(), bases })
+        Ok(Self { bytes, address, has_section: size.is_some(), file_offset, encoding: file.encoding(), bases })
     }
 
     fn open(self, table: Option<SearchTable<'data>>) -> Result<UnwindTable<'data>> {
@@ -168,33 +178,26 @@ impl<'data> Frames<'data> {
             Some(table) => Index::Table(table),
             None => Index::List(self.list(&frames)?),
         };
-        Ok(UnwindTable { frames, frames_address: self.address, bases: self.bases, index })
+        Ok(UnwindTable {
+            bytes: self.bytes,
+            frames,
+            frames_address: self.address,
+            bases: self.bases,
+            encoding: self.encoding,
+            has_section: self.has_section,
+            index,
+        })
     }
 
     /// Start and size of all entries that have a size, in ascending order.
     fn list(&self, frames: &EhFrame<Reader<'data>>) -> Result<Vec<(Vaddr, u64)>> {
         let mut list = Vec::new();
-        // Shared entries are read once, however many entries use them; a hostile file could make each reading slow.
-        let mut shared: HashMap<EhFrameOffset<usize>, CommonInformationEntry<Reader<'data>>> = HashMap::new();
-        let mut entries = frames.entries(&self.bases);
-        let mut last = 0;
-        while let Some(entry) = entries.next().map_err(|problem| self.malformed(last, &problem))? {
-            let entry = match entry {
-                CieOrFde::Cie(entry) => {
-                    last = entry.offset();
-                    continue;
-                }
-                CieOrFde::Fde(entry) => entry,
-            };
-            last = entry.offset();
-            let entry: FrameDescriptionEntry<Reader<'data>> = entry
-                .parse(|frames, bases, at| match shared.entry(at) {
-                    Entry::Occupied(known) => Ok(known.get().clone()),
-                    Entry::Vacant(place) => Ok(place.insert(frames.cie_from_offset(bases, at)?).clone()),
-                })
-                .map_err(|problem| self.malformed(last, &problem))?;
-            if entry.len() > 0 {
-                list.push((Vaddr(entry.initial_address()), entry.len()));
+        // As unwinders read them that have no search table: to the first zero.
+        for entry in Entries::new(self.bytes, frames, &self.bases, self.encoding, false) {
+            let UnwindEntry { range, .. } = entry.map_err(|(at, problem)| self.malformed(at, &problem))?;
+            let size = range.end.0.saturating_sub(range.start.0);
+            if size > 0 {
+                list.push((range.start, size));
             }
         }
         list.sort_unstable();

@@ -77,7 +77,11 @@ pub(super) const TARGETS: &[Target] = &[
     elf("elf_relocations", 2, &["crates/elf/src/dynamic_relocations.rs", "crates/elf/src/relocation.rs"]),
     elf("elf_relr", 1, &["crates/elf/src/relr.rs"]),
     elf("elf_symbols", 2, &["crates/elf/src/symbol.rs"]),
-    elf("elf_unwind", 2, &["crates/elf/src/unwind.rs", "crates/elf/src/unwind_search.rs"]),
+    elf(
+        "elf_unwind",
+        2,
+        &["crates/elf/src/unwind.rs", "crates/elf/src/unwind_entries.rs", "crates/elf/src/unwind_search.rs"],
+    ),
     elf("elf_versions", 1, &["crates/elf/src/version_records.rs", "crates/elf/src/versions.rs"]),
     other("fleet_table", 2, &["crates/import/src/fleet"]),
     other(

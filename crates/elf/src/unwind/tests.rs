@@ -144,3 +144,35 @@ fn entries_that_are_cut_off_are_refused() {
     let problem = UnwindTable::parse(&ElfFile::parse(&bytes).unwrap()).unwrap_err();
     assert!(problem.to_string().contains("extends past the end"), "{problem}");
 }
+
+/// All entries of a file with these unwind tables, and their size.
+fn entries(bytes: &[u8]) -> (Vec<(u64, u64)>, u64) {
+    let mut file = TestFile::new(LITTLE_64);
+    let address = file.add(bytes);
+    // With a search table, nothing is looked at when the tables are opened.
+    let pair = [file.word(0x1000), file.word(address)].concat();
+    let header = [&[1, ADDRESS, FOUR_BYTES, ADDRESS][..], &file.word(address), &file.u32_bytes(1), &pair].concat();
+    file.add_segment(EH_FRAME_HEADER, &header, 4);
+    let bytes = file.finish(&[]);
+    let (entries, size) = UnwindTable::parse(&ElfFile::parse(&bytes).unwrap()).unwrap().unwrap().entries();
+    (entries.into_iter().map(|entry| (entry.range.start.0, entry.range.end.0)).collect(), size)
+}
+
+#[test]
+fn all_entries_are_read_up_to_what_is_cut_off_and_without_what_is_malformed() {
+    let file = TestFile::new(LITTLE_64);
+    let (whole, places) = frames(&file, &[(0x1020, 0x20), (0x1000, 0x10), (0x1040, 0), (u64::MAX - 4, 8)]);
+    assert_eq!(entries(&whole), (vec![(0x1000, 0x1010), (0x1020, 0x1040)], whole.len() as u64));
+    let second = places[1] as usize;
+    let mut cut = whole.clone();
+    cut[second..second + 4].copy_from_slice(&file.u32_bytes(0x1000_0000));
+    assert_eq!(entries(&cut), (vec![(0x1020, 0x1040)], places[1]));
+    // What it shares with others would begin before the tables.
+    let mut astray = whole.clone();
+    astray[second + 4..second + 8].copy_from_slice(&file.u32_bytes(0x1000));
+    assert_eq!(entries(&astray), (vec![(0x1020, 0x1040)], whole.len() as u64));
+    let mut ended = whole[..second].to_vec();
+    ended.extend([0; 4]);
+    ended.extend(&whole[second..]);
+    assert_eq!(entries(&ended), (vec![(0x1020, 0x1040)], places[1] + 4));
+}

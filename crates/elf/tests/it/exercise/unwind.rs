@@ -20,6 +20,9 @@ pub fn exercise(bytes: &[u8]) {
             for address in around.take(MOST_LOOKUPS).chain([0, u64::MAX]).map(Vaddr) {
                 assert!(table.function_at(address).is_none_or(|function| function.contains(&address)));
             }
+            let (entries, size) = table.entries();
+            assert!(size <= bytes.len() as u64 && entries.is_sorted_by_key(|entry| entry.range.start));
+            assert!(entries.iter().all(|entry| entry.range.start < entry.range.end));
             black_box((table.search_table_size(), table.address()));
         }
         Ok(None) => {}
