@@ -1,10 +1,11 @@
 //! Processors that static programs are built for, and what building them takes on a Debian machine with either.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail, ensure};
 
-use crate::tools::{Tool, install_missing, tool};
+use crate::tools::{Tool, install_missing, run, tool};
 
 /// A processor, by Rust's and the kernel's name (`uname -m`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -66,7 +67,7 @@ impl Architecture {
     ///
     /// # Errors
     ///
-    /// The compiler cannot be installed.
+    /// The compiler or Rust's library cannot be installed.
     pub(crate) fn build_for_glibc(self, cargo: &mut Command) -> Result<String> {
         if self == Self::native()? {
             return Ok(String::new());
@@ -75,6 +76,7 @@ impl Architecture {
         let program = compiler.program;
         install_missing(&[compiler])?;
         let target = format!("{}-unknown-linux-gnu", self.name());
+        install_target(&target)?;
         let name = target.replace('-', "_");
         cargo.env("CARGO_BUILD_TARGET", &target);
         cargo.env(format!("CC_{name}"), program).env(format!("CARGO_TARGET_{}_LINKER", name.to_uppercase()), program);
@@ -138,4 +140,22 @@ struct Cross {
 fn takes_packages_of(architecture: &str) -> Result<bool> {
     let output = Command::new("dpkg").arg("--print-foreign-architectures").output()?;
     Ok(String::from_utf8_lossy(&output.stdout).lines().any(|line| line == architecture))
+}
+
+/// Makes sure that Rust's standard library for `target` is installed, by rustup if need be.
+///
+/// # Errors
+///
+/// It is missing, and rustup cannot install it.
+pub(crate) fn install_target(target: &str) -> Result<()> {
+    let libraries = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
+    let is_installed = libraries
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .is_some_and(|directory| Path::new(directory.trim()).is_dir());
+    ensure!(
+        is_installed || run(Command::new("rustup").args(["target", "add", target])).is_ok(),
+        "Rust's library for {target} is missing\nhint: rustup target add {target}"
+    );
+    Ok(())
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, install_target};
 use crate::cargo::{cargo, target_directory};
 use crate::tools::run;
 
@@ -51,7 +51,7 @@ pub(crate) fn static_survey_program(architecture: Architecture) -> Result<PathBu
 /// Builds for a processor with musl, and returns cargo's directory for it.
 fn build_static(architecture: Architecture, what: &[&str]) -> Result<PathBuf> {
     let target = architecture.target();
-    ensure!(has_target(&target), "Rust's library for {target} is missing\nhint: rustup target add {target}");
+    install_target(&target)?;
     let mut build = cargo();
     architecture.compile_for(&mut build)?;
     run(build.arg("build").args(what).args(["--target", &target]))?;
@@ -66,7 +66,7 @@ pub(crate) fn launcher() -> Result<PathBuf> {
     let target = Architecture::native()?.target();
     let mut build = cargo();
     build.args(["build", "--release", "--package=coldstart-launcher"]);
-    if !has_target(&target) {
+    if install_target(&target).is_err() {
         println!(
             "{LAUNCHER} becomes a dynamic program: Rust's library for {target} is missing (rustup target add {target})"
         );
@@ -81,16 +81,6 @@ pub(crate) fn launcher() -> Result<PathBuf> {
     fs_err::copy(&built, &growing)?;
     fs_err::rename(&growing, &beside)?;
     static_program(beside)
-}
-
-/// Whether Rust's standard library for `target` is installed, or can be by rustup.
-fn has_target(target: &str) -> bool {
-    let libraries = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
-    let is_installed = libraries
-        .ok()
-        .and_then(|output| String::from_utf8(output.stdout).ok())
-        .is_some_and(|directory| Path::new(directory.trim()).is_dir());
-    is_installed || run(Command::new("rustup").args(["target", "add", target])).is_ok()
 }
 
 /// The path of a program that is linked statically, as it should be.
