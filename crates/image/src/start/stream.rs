@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use coldstart_profile::PAGE_SIZE;
+use coldstart_sys::cachestat::cachestat;
 use coldstart_sys::image_mount::is_on_image;
 use coldstart_sys::named_file::open_regular;
 use rustix::fs::{Advice, fadvise};
@@ -61,9 +62,17 @@ pub(super) fn stream(image: &File, front: &Front, programs: u64, cancelled: &dyn
 
 /// Whether the last page that the given programs need of the image is in memory.
 pub(super) fn is_in_memory(image: &File, front: &Front, programs: u64) -> bool {
-    let Some(&(_, end)) = requests(front, programs).last() else { return false };
-    let mut byte = [0u8];
-    preadv2(image, &mut [IoSliceMut::new(&mut byte)], end.saturating_sub(1), ReadWriteFlags::NOWAIT) == Ok(1)
+    let Some(last) = requests(front, programs).last().and_then(|request| request.1.checked_sub(1)) else {
+        return false;
+    };
+    match cachestat(image, last, 1) {
+        Ok(found) => found.cached > 0,
+        // Queues a read of a page that is not there; where the disk answers at once (memory, emulated machines), it finds that page.
+        Err(_) => {
+            let mut byte = [0u8];
+            preadv2(image, &mut [IoSliceMut::new(&mut byte)], last, ReadWriteFlags::NOWAIT) == Ok(1)
+        }
+    }
 }
 
 /// Queues the reads without waiting: for a process that must end before the program starts.
