@@ -57,7 +57,7 @@ fn read(bytes: &[u8]) {
     let mut files = 0;
     let mut receive = |member: Member| {
         files += 1;
-        assert!(member.bytes.is_none_or(|bytes| bytes.get().len() > 4));
+        assert!(member.bytes.is_none_or(|bytes| bytes.get().len() >= 4));
         true
     };
     let done = catch_unwind(AssertUnwindSafe(|| {
