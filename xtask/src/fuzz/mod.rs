@@ -50,6 +50,10 @@ pub(crate) struct FuzzArguments {
 pub(crate) fn fuzz(arguments: &FuzzArguments) -> Result<()> {
     let chosen = chosen(&arguments.targets)?;
     let fuzzer = Fuzzer::ready()?;
+    if arguments.coverage {
+        // Not found missing after hours of fuzzing.
+        fuzzer.llvm_tool("llvm-cov")?;
+    }
     for target in &chosen {
         corpus::unpack(target)?;
     }
