@@ -65,27 +65,32 @@ impl<'a, 'data> Entries<'a, 'data> {
     fn entry(&mut self, at: usize, distance: u32) -> gimli::Result<UnwindEntry> {
         let end = || gimli::Error::UnexpectedEof(gimli::ReaderOffsetId(at as u64));
         let common_at = at.saturating_add(4).checked_sub(distance as usize).ok_or_else(end)?;
-        let common = match &self.last {
-            Some((known_at, known)) if *known_at == common_at => known.clone(),
-            _ => {
-                let known = match self.shared.get(&common_at) {
-                    Some(known) => known.clone(),
-                    None => {
-                        let read = self.common(common_at);
-                        self.shared.insert(common_at, read.clone());
-                        read
-                    }
-                }?;
-                self.last = Some((common_at, known.clone()));
-                known
-            }
-        };
+        let common = self.shared_at(common_at)?;
         let is_signal_trampoline = common.is_signal_trampoline();
         let entry = self.frames.fde_from_offset(self.bases, EhFrameOffset(at), move |_, _, _| Ok(common.clone()))?;
         let start = Vaddr(entry.initial_address());
         // One that reaches past the last address has no code.
         let end = start.checked_add(entry.len()).unwrap_or(start);
         Ok(UnwindEntry { range: start..end, is_signal_trampoline })
+    }
+
+    /// What entries share that stands at `at`, read once.
+    fn shared_at(&mut self, at: usize) -> gimli::Result<Common<'data>> {
+        if let Some((known_at, known)) = &self.last
+            && *known_at == at
+        {
+            return Ok(known.clone());
+        }
+        let known = match self.shared.get(&at) {
+            Some(known) => known.clone(),
+            None => {
+                let read = self.common(at);
+                self.shared.insert(at, read.clone());
+                read
+            }
+        }?;
+        self.last = Some((at, known.clone()));
+        Ok(known)
     }
 
     fn common(&self, at: usize) -> gimli::Result<Common<'data>> {
