@@ -57,23 +57,25 @@ impl Marker {
     /// Whether the directory belongs to this program: made for it, or moved or copied together with it. The original
     /// of a copied program uses the links in the first directory, as long as that exists.
     pub(super) fn is_for(&self, program: &Path, directory: &Path) -> bool {
-        let is_copy = || {
-            let made_at = self.directory.as_deref().filter(|made_at| *made_at != directory);
-            made_at.is_some_and(|made_at| made_at.join(MARKER_NAME).exists())
-        };
-        self.program == program || !self.program.exists() || is_copy()
+        self.program == program || !self.program.exists() || self.is_copy_at(directory)
+    }
+
+    /// Whether the directory where it was written is still there, and this one was copied from it.
+    fn is_copy_at(&self, directory: &Path) -> bool {
+        let made_at = self.directory.as_deref().filter(|made_at| *made_at != directory);
+        made_at.is_some_and(|made_at| made_at.join(MARKER_NAME).exists())
     }
 
     /// Whether a directory with a temporary name of `farm` was left by a run for this program: here, or where both were before they
-    /// were moved together. Its name alone is no proof, so names of a moved program and its directory have to be the same.
+    /// were moved or copied together. Its name alone is no proof, so names of such a program and its directory have to be the same.
     pub(super) fn is_left_of(&self, program: &Path, farm: &Path) -> bool {
         let Some(made_at) = self.directory.as_deref() else { return false };
-        let is_moved = || {
+        let came_with_it = || {
             self.program.file_name() == program.file_name()
                 && made_at.file_name() == farm.file_name()
-                && !self.program.exists()
+                && (!self.program.exists() || self.is_copy_at(farm))
         };
-        (self.program == program && made_at == farm) || is_moved()
+        (self.program == program && made_at == farm) || came_with_it()
     }
 
     /// The first entry other than the marker's links, level directories and the marker itself.

@@ -55,6 +55,13 @@ fn unbinding_again_removes_what_was_left() {
         tree.done(&["unbind", "--in-place", "moved/app"]);
         assert_eq!(names(&tree.at("moved")), ["app"], "{now}");
     }
+    // Copied with the program, whose original stays as it is.
+    let tree = left();
+    succeed(Command::new("cp").arg("-a").arg(tree.at("bin")).arg(tree.at("copied")));
+    fs::rename(tree.at("copied/.app.libs"), tree.at("copied/..app.libs.coldstart-links.4194999")).unwrap();
+    tree.done(&["unbind", "--in-place", "copied/app"]);
+    assert_eq!(names(&tree.at("copied")), ["app"]);
+    assert!(tree.at(FARM).join("libfirst.so").exists());
     // In a directory, too.
     let tree = left();
     let text = tree.done(&["unbind", "--in-place", "bin"]);
