@@ -252,7 +252,7 @@ fn demand_room_for_plan(place: &OutputTarget, subject: &Subject<'_>) -> Result<(
     let sizes = plans.filter_map(|recorded| recorded.plan.to_bytes().ok()).map(|bytes| bytes.len() as u64);
     let needed = sizes.max().unwrap_or(0);
     match free_space(place.directory()) {
-        Ok(free) if free < needed => {
+        Ok(Some(free)) if free < needed => {
             let (needed, free, place) = (bytes(needed), bytes(free), printable(place.directory()));
             Err(anyhow!("the plan takes {needed}, and `{place}` has {free} free"))
                 .hint(|| "name another place with --output, or free some space")

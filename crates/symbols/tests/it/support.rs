@@ -1,6 +1,8 @@
 //! What the tests of objects share: building small objects, and what readelf and objdump say of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+#[cfg(target_arch = "x86_64")]
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -138,21 +138,24 @@ fn try_in(place: &Path, device: u64, room: u64) -> Result<TrialDirectory, Unfit>
     }
     remove_leftovers(&place);
     let total = found.f_blocks.saturating_mul(found.f_frsize);
-    let (free, reserve) = (free_space(&place).map_err(words)?, RESERVE.min(total / RESERVED_SHARE));
-    if free < room.saturating_add(reserve) {
+    let reserve = RESERVE.min(total / RESERVED_SHARE);
+    if let Some(free) = free_space(&place).map_err(words)?
+        && free < room.saturating_add(reserve)
+    {
         let (free, room, reserve) = (bytes(free), bytes(room), bytes(reserve));
         return Err(Unfit::NoRoom(format!("has {free} free, and {room} are required beside {reserve} that stay free")));
     }
     make_in(&place).map_err(words)
 }
 
-/// What this user may still write on the file system of `place`, in bytes.
+/// What this user may still write on the file system of `place`, in bytes; `None` where that tells no sizes, which it shows by a size
+/// of 0 in all: a tmpfs without a limit (`size=0`), and FUSE file systems without `statfs`.
 ///
 /// # Errors
 /// The kernel's error.
-pub fn free_space(place: &Path) -> io::Result<u64> {
+pub fn free_space(place: &Path) -> io::Result<Option<u64>> {
     let found = statvfs(place)?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    Ok((found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize)))
 }
 
 fn make_in(place: &Path) -> io::Result<TrialDirectory> {
@@ -208,6 +211,12 @@ fn remove_leftover(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_system_without_sizes_is_not_taken_for_full() {
+        assert_eq!(free_space(Path::new("/proc")).unwrap(), None);
+        assert!(free_space(Path::new("/var/tmp")).unwrap().is_some());
+    }
 
     #[test]
     fn it_is_removed_and_so_are_those_of_killed_trials() {
