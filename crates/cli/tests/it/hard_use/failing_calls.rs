@@ -100,6 +100,13 @@ fn chosen(failure: Failure, calls: usize) -> Vec<usize> {
     }]
 }
 
+/// Whether a line was lost that the recorded program writes itself, of what it finds, which it does not tell: the two starts then seem
+/// to differ, and the index is not kept.
+fn is_lost_line(writer: &Writer, output: &Output, refused: Option<&Change>) -> bool {
+    let is_write = matches!(refused, Some(Change::Write { .. }));
+    writer.name.starts_with("index make") && is_write && output.status.code() == Some(1)
+}
+
 fn fail_at_each_call(writer: &Writer, failure: Failure, count: &Count) {
     let shown = Shown { room: Room::new() };
     shown.room.judge_at(&shown.place());
@@ -126,6 +133,10 @@ fn fail_at_each_call(writer: &Writer, failure: Failure, count: &Count) {
                 Some(Change::FlushDirectory { .. }) => usual.holds(writer, &shown.room, &what),
                 _ => usual.is_done(writer, &shown.room, &what),
             });
+            continue;
+        }
+        if is_lost_line(writer, &output, refused.first()) {
+            shown.through(&Failing::at(failure, 0), || usual.is_untouched(writer, &shown.room, &what));
             continue;
         }
         assert!(!refused.is_empty() && output.status.code() == Some(2), "{}: {what}", writer.name);
