@@ -57,25 +57,26 @@ impl Marker {
     /// Whether the directory belongs to this program: made for it, or moved or copied together with it. The original
     /// of a copied program uses the links in the first directory, as long as that exists.
     pub(super) fn is_for(&self, program: &Path, directory: &Path) -> bool {
-        self.program == program || !self.program.exists() || self.is_copy_at(directory)
+        self.program == program || self.came_along(directory)
     }
 
-    /// Whether the directory where it was written is still there, and this one was copied from it.
-    fn is_copy_at(&self, directory: &Path) -> bool {
-        let made_at = self.directory.as_deref().filter(|made_at| *made_at != directory);
-        made_at.is_some_and(|made_at| made_at.join(MARKER_NAME).exists())
+    /// Whether a directory was moved together with its program, or copied: the program that it was written for is gone, or the
+    /// directory where it was written is still there.
+    fn came_along(&self, directory: &Path) -> bool {
+        let is_copy = || {
+            let made_at = self.directory.as_deref().filter(|made_at| *made_at != directory);
+            made_at.is_some_and(|made_at| made_at.join(MARKER_NAME).exists())
+        };
+        !self.program.exists() || is_copy()
     }
 
     /// Whether a directory with a temporary name of `farm` was left by a run for this program: here, or where both were before they
     /// were moved or copied together. Its name alone is no proof, so names of such a program and its directory have to be the same.
     pub(super) fn is_left_of(&self, program: &Path, farm: &Path) -> bool {
         let Some(made_at) = self.directory.as_deref() else { return false };
-        let came_with_it = || {
-            self.program.file_name() == program.file_name()
-                && made_at.file_name() == farm.file_name()
-                && (!self.program.exists() || self.is_copy_at(farm))
-        };
-        (self.program == program && made_at == farm) || came_with_it()
+        let has_same_names =
+            || self.program.file_name() == program.file_name() && made_at.file_name() == farm.file_name();
+        (self.program == program && made_at == farm) || (has_same_names() && self.came_along(farm))
     }
 
     /// The first entry other than the marker's links, level directories and the marker itself.

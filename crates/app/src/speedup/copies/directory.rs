@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use coldstart_profile::printable;
 use coldstart_view::numbers::bytes;
-use rustix::fs::{FlockOperation, StatVfsMountFlags, flock, statvfs};
+use rustix::fs::{FlockOperation, StatVfs, StatVfsMountFlags, flock, statvfs};
 use tempfile::TempDir;
 
 use crate::error::{AppError, HintExt};
@@ -139,7 +139,7 @@ fn try_in(place: &Path, device: u64, room: u64) -> Result<TrialDirectory, Unfit>
     remove_leftovers(&place);
     let total = found.f_blocks.saturating_mul(found.f_frsize);
     let reserve = RESERVE.min(total / RESERVED_SHARE);
-    if let Some(free) = free_space(&place).map_err(words)?
+    if let Some(free) = free_in(&found)
         && free < room.saturating_add(reserve)
     {
         let (free, room, reserve) = (bytes(free), bytes(room), bytes(reserve));
@@ -154,8 +154,11 @@ fn try_in(place: &Path, device: u64, room: u64) -> Result<TrialDirectory, Unfit>
 /// # Errors
 /// The kernel's error.
 pub fn free_space(place: &Path) -> io::Result<Option<u64>> {
-    let found = statvfs(place)?;
-    Ok((found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize)))
+    Ok(free_in(&statvfs(place)?))
+}
+
+fn free_in(found: &StatVfs) -> Option<u64> {
+    (found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 fn make_in(place: &Path) -> io::Result<TrialDirectory> {

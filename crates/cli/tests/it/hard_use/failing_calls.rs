@@ -100,10 +100,10 @@ fn chosen(failure: Failure, calls: usize) -> Vec<usize> {
     }]
 }
 
-/// Whether a line was lost that the recorded program writes itself, of what it finds, which it does not tell: the two starts then seem
-/// to differ, and the index is not kept.
-fn is_lost_line(writer: &Writer, output: &Output, refused: Option<&Change>) -> bool {
-    let is_write = matches!(refused, Some(Change::Write { .. }));
+/// Whether only a line was lost that the recorded program writes itself, of what it finds, which it does not tell: the two starts then
+/// seem to differ, and the index is not kept.
+fn is_lost_line(failure: Failure, writer: &Writer, output: &Output, refused: Option<&Change>) -> bool {
+    let is_write = matches!((failure, refused), (Failure::Broken, Some(Change::Write { .. })));
     writer.name.starts_with("index make") && is_write && output.status.code() == Some(1)
 }
 
@@ -135,7 +135,7 @@ fn fail_at_each_call(writer: &Writer, failure: Failure, count: &Count) {
             });
             continue;
         }
-        if is_lost_line(writer, &output, refused.first()) {
+        if is_lost_line(failure, writer, &output, refused.first()) {
             shown.through(&Failing::at(failure, 0), || usual.is_untouched(writer, &shown.room, &what));
             continue;
         }
