@@ -18,7 +18,7 @@ use super::archive_uses::{ArchiveKind, ArchiveUse, archive_uses};
 use super::commands::waiting;
 use super::reading::{PAGE, is_worth, reading};
 use super::subject::Subject;
-use crate::text::{counted, plain, size};
+use crate::text::{counted, number, plain, size};
 
 /// Code is large from here on, in bytes.
 const LARGE_CODE: u64 = 1 << 20;
@@ -118,8 +118,9 @@ impl Start<'_> {
             kind: AdviceKind::OrderZip,
             file: JsonPath::new(&path),
             why: format!(
-                "the start used {} of {all} in `{}`, which lie in {}",
+                "the start used {} of {} in `{}`, which lie in {}",
                 plain(&entries),
+                plain(&number(all as u64)),
                 printable(&path),
                 plain(&counted(before.pieces, "separate piece"))
             ),

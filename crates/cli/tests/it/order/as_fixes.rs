@@ -10,17 +10,17 @@ use super::appimages;
 use super::archives::{Scene, records_reads};
 use crate::text;
 
-/// A zip file with 400 entries, holes between them that are longer than the kernel reads ahead, and a program that reads them.
+/// A zip file with 2,000 entries, holes between them that are longer than the kernel reads ahead, and a program that reads them.
 const MAKE: &str = r"
 import zipfile, random
 random.seed(3)
 with zipfile.ZipFile('data.zip', 'w') as z:
-    for n in range(400):
-        z.writestr('e%03d' % n, random.randbytes(3000))
+    for n in range(2000):
+        z.writestr('e%04d' % n, random.randbytes(3000))
         z.start_dir += 140000
 open('read.py', 'w').write('''import zipfile, zlib
 z = zipfile.ZipFile('data.zip')
-print(zlib.crc32(b''.join(z.read('e%03d' % n) for n in range(399, 0, -2))))
+print(zlib.crc32(b''.join(z.read('e%04d' % n) for n in range(1999, 0, -2))))
 ''')
 ";
 
@@ -96,7 +96,7 @@ fn a_zip_file_is_put_into_order_in_place_and_restored() {
     assert!(!advised(&installed, "order-zip"), "what is done is not advised: {installed:#}");
     assert_eq!(installed["installed"]["replaced_files"], json!([path.to_str().unwrap()]), "{installed:#}");
     assert!(fs::metadata(&path).unwrap().len() < original.len() as u64 / 10, "the holes are gone");
-    assert_eq!(scene.physical("data.zip")[..3], ["e399", "e397", "e395"]);
+    assert_eq!(scene.physical("data.zip")[..3], ["e1999", "e1997", "e1995"]);
     assert_eq!(scene.done("python3", &["read.py"]), printed);
     let listed = ours(&scene, &["installed", "reader", "--user"]);
     assert!(listed.status.success() && text(&listed.stdout).contains("fresh"), "{}", text(&listed.stdout));
