@@ -2,7 +2,7 @@
 //! no other code than the jump, and it only where nothing else is.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use coldstart_elf::{ElfFile, Vaddr};
@@ -10,7 +10,7 @@ use coldstart_prove::{BindEdit, Source, prove, prove_bound, prove_identity};
 use coldstart_rewrite::{
     ChangedFile, NothingToPack, PackDecision, PackOptions, PackSummary, Pass, PassOutcome, Refusal, plan_pack,
 };
-use coldstart_testing::compile;
+use coldstart_testing::{compile, succeed};
 
 use crate::rewritten_scene::restored;
 use crate::scene::linkers;
@@ -38,21 +38,19 @@ int main(int count, char **words) {\n\
   if (count > 2) std::set_terminate([] { std::printf(\"handled\\n\"); std::fflush(stdout); std::_Exit(8); });\n\
   early(count > 1 ? std::atoi(words[1]) : 0);\n}\n";
 
-fn library(compiler: &str, linker: &str, path: &Path) {
-    let linker = format!("-fuse-ld={linker}");
-    let relr = ["-Wl,-z,nopack-relative-relocs"].iter().copied().filter(|_| !linker.ends_with("gold"));
-    let mut options = vec![
-        "-O2",
-        "-fno-inline",
-        "-fPIC",
-        "-shared",
-        "-ftemplate-depth=1000",
-        "-Wl,-soname,libearly.so",
-        "-Wl,-z,now,-Bsymbolic",
-    ];
-    options.push(&linker);
-    options.extend(relr);
-    compile(compiler, path, LIBRARY, &options);
+/// The library's code, for any linker.
+fn object(compiler: &str, directory: &Path) -> PathBuf {
+    let options = ["-c", "-O2", "-fno-inline", "-fPIC", "-ftemplate-depth=1000"];
+    compile(compiler, &directory.join(format!("{compiler}.o")), LIBRARY, &options)
+}
+
+fn library(object: &Path, linker: &str, path: &Path) {
+    let mut link = Command::new("g++");
+    link.args(["-shared", "-Wl,-soname,libearly.so", "-Wl,-z,now,-Bsymbolic"]).arg(format!("-fuse-ld={linker}"));
+    if linker != "gold" {
+        link.arg("-Wl,-z,nopack-relative-relocs");
+    }
+    succeed(link.arg("-o").arg(path).arg(object));
 }
 
 fn options(passes: &str) -> PackOptions {
@@ -88,10 +86,13 @@ fn ends(program: &Path) -> Vec<(String, Option<i32>, Option<i32>)> {
 fn a_call_ends_the_program_as_before() {
     let linkers = linkers();
     let by_clang = linkers.contains(&"lld").then_some(("clang++", "lld"));
-    for (compiler, linker) in linkers.iter().map(|linker| ("g++", *linker)).chain(by_clang) {
+    let scratch = tempfile::tempdir().unwrap();
+    let by_gcc = object("g++", scratch.path());
+    let by_clang = by_clang.map(|(compiler, linker)| (object(compiler, scratch.path()), linker));
+    for (object, linker) in linkers.iter().map(|linker| (by_gcc.clone(), *linker)).chain(by_clang) {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
-        library(compiler, linker, &at("libearly.so"));
+        library(&object, linker, &at("libearly.so"));
         let link = format!("-L{}", directory.path().display());
         for (name, own) in [("program", &[][..]), ("program-own", &["-DOWN", "-rdynamic"][..])] {
             let options = [&[link.as_str(), "-learly", "-Wl,-rpath,$ORIGIN"], own].concat();
@@ -131,7 +132,7 @@ fn a_call_ends_the_program_as_before() {
 fn jump() -> (Vec<u8>, Vec<u8>, usize) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("libearly.so");
-    library("g++", "bfd", &path);
+    library(&object("g++", directory.path()), "bfd", &path);
     let original = std::fs::read(path).unwrap();
     let (bytes, _) = packed(&original, "pure-virtual");
     // Nothing moves in code without RELR.

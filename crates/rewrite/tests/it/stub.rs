@@ -51,7 +51,7 @@ const OPENER: &str = "\
 static void *in_thread(void *sum) { return (void *)((long (*)(void))sum)(); }\n\
 int main(int count, char **words) {\n\
   long last = 0;\n\
-  for (int i = 0; i < 1000; i++) {\n\
+  for (int i = 0; i < 200; i++) {\n\
     void *library = dlopen(words[count - 1], i % 2 ? RTLD_NOW : RTLD_LAZY);\n\
     if (!library) { puts(dlerror()); return 1; }\n\
     long (*sum)(void) = dlsym(library, \"sum\");\n\

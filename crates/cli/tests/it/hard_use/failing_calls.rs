@@ -144,7 +144,7 @@ fn fail_at_each_call(writer: &Writer, failure: Failure, count: &Count) {
         let is_incomplete = said(&output).contains("is incomplete");
         if is_incomplete || matches!(writer.name.as_str(), "bind --audit-library --force" | "speedup -o") {
             // A trace is kept as far as it goes. A library that a program is to use is written before the program, a plan before the page.
-            shown.through(&Failing::at(failure, 0), || usual.holds(writer, &shown.room, &what));
+            shown.through(&Failing::at(failure, 0), || usual.holds_alone(writer, &shown.room, &what));
         } else if writer.has_steps() {
             // What an installation could not finish it undoes. What cannot be undone the next command does.
             if writer.words[1] == "install" {

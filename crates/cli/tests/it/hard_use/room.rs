@@ -203,18 +203,32 @@ impl Usual {
     /// Asserts that the room is as it was before.
     #[track_caller]
     pub(super) fn is_untouched(&self, writer: &Writer, room: &Room, what: &str) {
+        let changed = self.changed(room);
+        assert!(changed.is_empty(), "{}: {what}: changed: {changed:?}", writer.name);
+    }
+
+    /// Asserts that [all is whole](Self::holds), and that nothing is there or gone beside what the writer writes: no temporary file.
+    #[track_caller]
+    pub(super) fn holds_alone(&self, writer: &Writer, room: &Room, what: &str) {
+        self.holds(writer, room, what);
+        let wanted = self.wanted();
+        let others: Vec<_> = self.changed(room).into_iter().filter(|name| !wanted.contains(name)).collect();
+        assert!(others.is_empty(), "{}: {what}: changed beside its output: {others:?}", writer.name);
+    }
+
+    /// What is different from before.
+    fn changed(&self, room: &Room) -> Vec<PathBuf> {
         // What the started program makes itself is no output. Directories on the way to an installation, and its lock, stay.
         let matters = |state: &State, name: &PathBuf| {
             let is_directory = state[name].contains("is_dir: true");
             name != Path::new("ran") && !(name.starts_with("home") && (is_directory || name.ends_with(".lock")))
         };
         let now = room.state();
-        let changed: Vec<_> = now
-            .keys()
+        now.keys()
             .filter(|name| matters(&now, name) && now.get(*name) != self.before.get(*name))
             .chain(self.before.keys().filter(|name| matters(&self.before, name) && !now.contains_key(*name)))
-            .collect();
-        assert!(changed.is_empty(), "{}: {what}: changed: {changed:?}", writer.name);
+            .cloned()
+            .collect()
     }
 
     /// Whether a file that the writer writes is a new one, and whole: some are different after each run.
