@@ -71,17 +71,30 @@ fn has_examples(sources: &Path) -> Result<bool> {
 /// What the server runs: style, lints, built files, dependencies, then the tests by the command that the README names.
 pub(crate) fn ci() -> Result<()> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
-    run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
+    // Fetching and unpacking mostly wait for the network and the disk, compiling does not.
+    std::thread::scope(|scope| {
+        let tools = scope.spawn(|| install_missing(&for_tests()));
+        let checked = lints().and_then(|()| documentation());
+        let installed = tools.join().unwrap_or_else(|_| bail!("installing the tests' tools panicked"));
+        checked.and(installed)
+    })?;
+    crate::generate::generate(true)?;
+    crate::web::generate(true)?;
+    crate::deny::check()?;
+    run(cargo().args(["xtask", "test"]))
+}
+
+fn lints() -> Result<()> {
+    run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))
+}
+
+fn documentation() -> Result<()> {
     run(cargo().env("RUSTDOCFLAGS", "--deny warnings").args([
         "doc",
         "--workspace",
         "--no-deps",
         "--document-private-items",
-    ]))?;
-    crate::generate::generate(true)?;
-    crate::web::generate(true)?;
-    crate::deny::check()?;
-    run(cargo().args(["xtask", "test"]))
+    ]))
 }
 
 /// Writes the man pages and completions, which come from the definition of the arguments.

@@ -11,6 +11,7 @@
 //! afterwards.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -33,14 +34,14 @@ const STICKY_FOR_ALL: u32 = 0o1002;
 /// A name that is only looked up.
 const FOUND: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
-/// A directory that is held open.
+/// A directory that is held open. Files in it are named below its [sure path](Self::sure), whatever becomes of its names meanwhile.
 #[derive(Clone, Debug)]
-pub(crate) struct HeldDirectory {
+pub struct HeldDirectory {
     /// Its path, without symbolic links when it was found.
     real: PathBuf,
     /// A path that leads to it whatever becomes of its names; the real one without `/proc`.
     sure: PathBuf,
-    _open: Arc<OwnedFd>,
+    open: Arc<OwnedFd>,
 }
 
 impl HeldDirectory {
@@ -48,25 +49,37 @@ impl HeldDirectory {
     ///
     /// # Errors
     /// A link of another user, or the system's error.
-    pub(crate) fn find(path: &Path) -> Result<Self, OutputRefusal> {
-        let open = open(path)?;
+    pub fn find(path: &Path) -> Result<Self, OutputRefusal> {
+        Self::of(open(path)?, || path.canonicalize()).map_err(OutputRefusal::Io)
+    }
+
+    /// Opens a directory in it. A symbolic link of this name is not followed.
+    ///
+    /// # Errors
+    /// The system's; of a link that it is not a directory.
+    pub fn inside(&self, name: &OsStr) -> io::Result<Self> {
+        let open = openat(&*self.open, name, FOUND | OFlags::DIRECTORY, Mode::empty())?;
+        Self::of(open, || Ok(self.real.join(name)))
+    }
+
+    fn of(open: OwnedFd, named: impl FnOnce() -> io::Result<PathBuf>) -> io::Result<Self> {
         let is_it = |path: &Path| is_same(path, &open);
         let real = descriptor::name(&open).ok().filter(|name| name.is_absolute() && is_it(name));
         let real = match real {
             Some(real) => real,
-            None => path.canonicalize().map_err(OutputRefusal::Io)?,
+            None => named()?,
         };
         let sure = Some(descriptor::path(&open)).filter(|sure| is_it(sure)).unwrap_or_else(|| real.clone());
-        Ok(Self { real, sure, _open: Arc::new(open) })
+        Ok(Self { real, sure, open: Arc::new(open) })
     }
 
     /// Its path, for people and for comparisons.
-    pub(crate) fn real(&self) -> &Path {
+    pub fn real(&self) -> &Path {
         &self.real
     }
 
     /// The path for system calls. It means something else in other processes.
-    pub(crate) fn sure(&self) -> &Path {
+    pub fn sure(&self) -> &Path {
         &self.sure
     }
 }
@@ -218,6 +231,18 @@ mod tests {
             let kernels = std::fs::read_dir(at(name)).unwrap_err();
             assert_eq!(own.raw_os_error(), kernels.raw_os_error(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_link_in_it_is_not_followed() {
+        let scene = tempfile::tempdir().unwrap();
+        create_dir(scene.path().join("one")).unwrap();
+        symlink("one", scene.path().join("link")).unwrap();
+        let held = HeldDirectory::find(scene.path()).unwrap();
+        let inside = held.inside(OsStr::new("one")).unwrap();
+        assert_eq!(metadata(inside.sure()).unwrap().ino(), metadata(scene.path().join("one")).unwrap().ino());
+        assert_eq!(inside.real(), scene.path().canonicalize().unwrap().join("one"));
+        assert_eq!(held.inside(OsStr::new("link")).unwrap_err().kind(), io::ErrorKind::NotADirectory);
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod stored;
 
 pub use directory::flush_directory;
 pub use error::{OutputError, OutputRefusal};
+pub use held::HeldDirectory;
 pub use inputs::Inputs;
 pub use leftovers::{Leftovers, remove_leftovers};
 pub use mark::MARK;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use coldstart_output::OutputRefusal;
 use rustix::io::Errno;
 
 /// Why a link directory cannot be written or removed. The previous state is unchanged.
@@ -25,6 +26,14 @@ pub enum FarmError {
     /// Its parent directory does not exist.
     #[error("no such directory: `{}` (parent of the link directory)", .0.display())]
     NoParent(PathBuf),
+    /// The way to its parent directory is another user's.
+    #[error("cannot use `{}`: {refusal}", parent.display())]
+    Parent {
+        /// The parent directory.
+        parent: PathBuf,
+        /// Why not.
+        refusal: OutputRefusal,
+    },
     /// Another process holds the lock.
     #[error("another process is changing links in `{}`", .0.display())]
     Busy(PathBuf),
@@ -48,7 +57,7 @@ pub enum FarmError {
 
 impl FarmError {
     /// A system error with the action and the path.
-    pub(super) fn system(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn system(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::System { doing, path, source }
     }
@@ -61,6 +70,7 @@ impl FarmError {
             Self::NoParent(path) => {
                 format!("make it with `mkdir -p {}`, or give another with `--farm`", path.display())
             }
+            Self::Parent { refusal, .. } => return refusal.hint().map(str::to_owned),
             Self::Busy(_) => "wait until it has finished".to_owned(),
             Self::NoExchange(_) => "run `coldstart unbind` first".to_owned(),
             Self::LinkName(_) => return None,

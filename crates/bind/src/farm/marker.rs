@@ -1,8 +1,10 @@
 //! The marker file that identifies a link directory.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use coldstart_output::HeldDirectory;
 use coldstart_sys::named_file::read_regular;
 use serde::{Deserialize, Serialize};
 
@@ -43,14 +45,15 @@ impl Marker {
     }
 
     /// Reads the marker of a directory; none if it is not a link directory.
-    pub(super) fn read(directory: &Path) -> Result<Option<Self>, FarmError> {
-        let path = directory.join(MARKER_NAME);
+    pub(super) fn read(directory: &HeldDirectory) -> Result<Option<Self>, FarmError> {
+        let path = directory.sure().join(MARKER_NAME);
         // A symbolic link could point to another directory's marker.
         let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LARGEST);
         if !is_file {
             return Ok(None);
         }
-        let text = read_regular(&path, LARGEST).map_err(FarmError::system("read", &path))?;
+        let text = read_regular(&path, LARGEST);
+        let text = text.map_err(FarmError::system("read", &directory.real().join(MARKER_NAME)))?;
         Ok(serde_json::from_slice(&text).ok())
     }
 
@@ -80,49 +83,53 @@ impl Marker {
     }
 
     /// The first entry other than the marker's links, level directories and the marker itself.
-    pub(super) fn foreign_in(&self, directory: &Path) -> Result<Option<PathBuf>, FarmError> {
+    pub(super) fn foreign_in(&self, directory: &HeldDirectory) -> Result<Option<PathBuf>, FarmError> {
         Ok(self.contents(directory)?.foreign)
     }
 
-    /// Removes only the links that the marker lists and their directory; the marker last, so that a directory without
-    /// it contains nothing of ours. The directory stays if others have added files.
-    pub(super) fn remove(&self, directory: &Path) -> Result<(), FarmError> {
+    /// Removes only the links that the marker lists; the marker last, so that a directory without it contains nothing of ours.
+    /// All stays if others have added files.
+    pub(super) fn remove_links(&self, directory: &HeldDirectory) -> Result<(), FarmError> {
         let contents = self.contents(directory)?;
         if let Some(foreign) = contents.foreign {
             return Err(FarmError::Foreign(foreign));
         }
-        for link in contents.links {
-            fs::remove_file(&link).map_err(FarmError::system("remove", &link))?;
+        for (above, name) in contents.links {
+            fs::remove_file(above.sure().join(&name))
+                .map_err(FarmError::system("remove", &above.real().join(&name)))?;
         }
         // Parents come before their subdirectories.
-        for level in contents.directories.iter().rev() {
-            fs::remove_dir(level).map_err(FarmError::system("remove", level))?;
+        for (above, name) in contents.directories.iter().rev() {
+            fs::remove_dir(above.sure().join(name)).map_err(FarmError::system("remove", &above.real().join(name)))?;
         }
-        let marker = directory.join(MARKER_NAME);
-        match fs::remove_file(&marker) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FarmError::system("remove", &marker)(error)),
-            _ => fs::remove_dir(directory).map_err(FarmError::system("remove", directory)),
+        match fs::remove_file(directory.sure().join(MARKER_NAME)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(FarmError::system("remove", &directory.real().join(MARKER_NAME))(error))
+            }
+            _ => Ok(()),
         }
     }
 
-    /// The contents of a directory, listed and not taken from the marker, whose paths might leave the directory.
-    fn contents(&self, directory: &Path) -> Result<Contents, FarmError> {
+    /// The contents of a directory, listed and not taken from the marker, whose paths might leave the directory. Each level is held
+    /// open: no other user can put a link in its place.
+    fn contents(&self, directory: &HeldDirectory) -> Result<Contents, FarmError> {
         let mut contents = Contents::default();
-        let mut open = vec![PathBuf::new()];
-        while let Some(below) = open.pop() {
-            let here = directory.join(&below);
-            let entries = fs::read_dir(&here).map_err(FarmError::system("read", &here))?;
+        let mut open = vec![(PathBuf::new(), directory.clone())];
+        while let Some((below, here)) = open.pop() {
+            let failed = |error| FarmError::system("read", here.real())(error);
+            let entries = fs::read_dir(here.sure()).map_err(failed)?;
             for entry in entries {
-                let entry = entry.map_err(FarmError::system("read", &here))?;
-                let inside = below.join(entry.file_name());
-                let kind = entry.file_type().map_err(FarmError::system("read", &here))?;
+                let entry = entry.map_err(failed)?;
+                let name = entry.file_name();
+                let inside = below.join(&name);
+                let kind = entry.file_type().map_err(failed)?;
                 if kind.is_dir() && self.links.iter().any(|link| Path::new(&link.path).starts_with(&inside)) {
-                    contents.directories.push(entry.path());
-                    open.push(inside);
+                    open.push((inside, here.inside(&name).map_err(failed)?));
+                    contents.directories.push((here.clone(), name));
                 } else if kind.is_symlink() && self.has_link(&inside, &entry.path()) {
-                    contents.links.push(entry.path());
+                    contents.links.push((here.clone(), name));
                 } else if !(kind.is_file() && inside == Path::new(MARKER_NAME)) {
-                    contents.foreign = Some(entry.path());
+                    contents.foreign = Some(here.real().join(name));
                     return Ok(contents);
                 }
             }
@@ -138,13 +145,13 @@ impl Marker {
     }
 }
 
-/// The contents of a link directory.
+/// The contents of a link directory, by the directory that they are in, and name.
 #[derive(Debug, Default)]
 struct Contents {
     /// The marker's links.
-    links: Vec<PathBuf>,
+    links: Vec<(HeldDirectory, OsString)>,
     /// Level directories, parents first.
-    directories: Vec<PathBuf>,
-    /// The first other entry, except the marker.
+    directories: Vec<(HeldDirectory, OsString)>,
+    /// The path of the first other entry, except the marker.
     foreign: Option<PathBuf>,
 }

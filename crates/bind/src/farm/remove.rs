@@ -1,6 +1,5 @@
 //! Removing a link directory.
 
-use std::io;
 use std::path::Path;
 
 use crate::beside::usual_farm;
@@ -8,7 +7,7 @@ use crate::origin::{expanded, without_dots};
 
 use super::FarmError;
 use super::marker::Marker;
-use super::parent::{Parent, rename_to_free};
+use super::parent::{FarmPlace, Parent};
 
 /// The result of removing a link directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,26 +25,28 @@ pub enum FarmRemoved {
 /// # Errors
 /// If it is not ours, contains other files, or the system refuses; it is then unchanged.
 pub fn remove_farm(directory: &Path, program: Option<&Path>) -> Result<FarmRemoved, FarmError> {
-    match directory.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FarmRemoved::WasGone),
-        Err(error) => return Err(FarmError::system("look at", directory)(error)),
-        Ok(metadata) if !metadata.is_dir() => return Err(FarmError::NotOurs(directory.to_owned())),
-        Ok(_) => {}
+    let place = match FarmPlace::find(directory) {
+        Err(FarmError::NoParent(_)) => return Ok(FarmRemoved::WasGone),
+        place => place?,
+    };
+    if place.open()?.is_none() {
+        return Ok(FarmRemoved::WasGone);
     }
     let parent = Parent::of(directory, program)?;
-    let marker = Marker::read(directory)?.ok_or_else(|| FarmError::NotOurs(directory.to_owned()))?;
+    let Some(held) = parent.farm.open()? else { return Ok(FarmRemoved::WasGone) };
+    let marker = Marker::read(&held)?.ok_or_else(|| FarmError::NotOurs(directory.to_owned()))?;
     if program.is_some_and(|program| !marker.is_for(program, directory)) {
         return Err(FarmError::OtherProgram { directory: directory.to_owned(), program: marker.program });
     }
-    if let Some(foreign) = marker.foreign_in(directory)? {
+    if let Some(foreign) = marker.foreign_in(&held)? {
         return Err(FarmError::Foreign(foreign));
     }
     let temporary = parent.temporary();
-    rename_to_free(directory, &temporary).map_err(FarmError::system("remove", directory))?;
+    parent.put_away(&temporary).map_err(FarmError::system("remove", directory))?;
     // Without it, a power loss may bring back the name, of a directory that nothing uses.
     let _: Result<(), FarmError> = parent.flush();
     // The next run removes what remains.
-    marker.remove(&temporary)?;
+    parent.remove(&marker, &temporary)?;
     Ok(FarmRemoved::Removed)
 }
 
@@ -61,12 +62,16 @@ pub fn remove_left_farm(program: &Path, search: &[&[u8]]) -> Result<FarmRemoved,
     if search.iter().any(|path| names_directory(path, program, &directory)) {
         return Ok(FarmRemoved::WasGone);
     }
-    let stands = directory.symlink_metadata().is_ok_and(|found| found.is_dir())
-        && Marker::read(&directory)?.as_ref().is_some_and(|marker| marker.is_for(program, &directory));
+    let held = match FarmPlace::find(&directory).and_then(|place| place.open()) {
+        Err(FarmError::NoParent(_) | FarmError::NotOurs(_)) => None,
+        held => held?,
+    };
+    let marker = held.as_ref().map(Marker::read).transpose()?.flatten();
+    let stands = marker.is_some_and(|marker| marker.is_for(program, &directory));
     if !stands && !Parent::may_have_leftovers(&directory) {
         return Ok(FarmRemoved::WasGone);
     }
-    let were_leftovers = Parent::of(&directory, None)?.remove_leftovers(&directory, program)?;
+    let were_leftovers = Parent::of(&directory, None)?.remove_leftovers(program)?;
     if stands {
         remove_farm(&directory, Some(program))
     } else {

@@ -1,17 +1,19 @@
 //! Writing a link directory.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use coldstart_output::HeldDirectory;
 use rustix::io::Errno;
 
 use crate::BoundLink;
 
 use super::marker::{MARKER_NAME, Marker};
-use super::parent::{Parent, flush, rename_to_free};
+use super::parent::{FarmPlace, Parent, flush};
 use super::{FarmError, FarmPlan};
 
 /// The result of writing a link directory.
@@ -30,7 +32,11 @@ pub enum FarmWritten {
 /// # Errors
 /// If something else exists there.
 pub fn check_farm_place(plan: &FarmPlan) -> Result<(), FarmError> {
-    earlier(plan, &plan.directory).map(|_| ())
+    match FarmPlace::find(&plan.directory) {
+        // It is told where it is needed.
+        Err(FarmError::NoParent(_)) => Ok(()),
+        place => earlier(plan, &place?).map(|_| ()),
+    }
 }
 
 /// Puts the planned links into `directory`, atomically: if the process is killed at any instant, the directory is
@@ -43,41 +49,40 @@ pub fn check_farm_place(plan: &FarmPlan) -> Result<(), FarmError> {
 pub fn write_farm(plan: &FarmPlan, directory: &Path) -> Result<FarmWritten, FarmError> {
     for BoundLink { path, target } in plan.bound().links {
         let mut parts = Path::new(&path).components();
-        if !parts.all(|part| matches!(part, Component::Normal(_))) || path == MARKER_NAME || target.is_empty() {
+        let is_below = !path.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)));
+        if !is_below || path == MARKER_NAME || target.is_empty() {
             return Err(FarmError::LinkName(path));
         }
     }
     let parent = Parent::of(directory, Some(&plan.program))?;
-    let earlier = earlier(plan, directory)?;
+    let earlier = earlier(plan, &parent.farm)?;
     let marker = Marker::of(plan, directory);
-    if earlier.as_ref() == Some(&marker) && is_complete(&marker, directory) {
+    if let Some((held, earlier)) = &earlier
+        && *earlier == marker
+        && is_complete(&marker, held.sure())
+    {
         return Ok(FarmWritten::Unchanged);
     }
     let temporary = parent.temporary();
-    make_directory(&temporary)?;
-    let made = fill(&marker, &temporary).and_then(|()| put_in_place(&parent, &temporary, directory, earlier.is_some()));
+    let held = make_directory(parent.held(), &temporary, &parent.farm.path.with_file_name(&temporary))?;
+    let made = fill(&marker, &held).and_then(|()| put_in_place(&parent, &temporary, earlier.is_some()));
     // After a swap, the earlier one has the temporary name; the next run removes what remains.
-    let left = if made.is_ok() { earlier.as_ref() } else { Some(&marker) };
-    let _: Option<Result<(), FarmError>> = left.map(|left| left.remove(&temporary));
+    let left = if made.is_ok() { earlier.as_ref().map(|(_, earlier)| earlier) } else { Some(&marker) };
+    let _: Option<Result<(), FarmError>> = left.map(|left| parent.remove(left, &temporary));
     made?;
     Ok(if earlier.is_some() { FarmWritten::Exchanged } else { FarmWritten::Made })
 }
 
-/// The link directory at a path; an error if something else is there.
-fn earlier(plan: &FarmPlan, directory: &Path) -> Result<Option<Marker>, FarmError> {
-    match directory.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(FarmError::system("look at", directory)(error)),
-        Ok(metadata) if !metadata.is_dir() => return Err(FarmError::NotOurs(directory.to_owned())),
-        Ok(_) => {}
+/// The link directory at a place; an error if something else is there.
+fn earlier(plan: &FarmPlan, place: &FarmPlace) -> Result<Option<(HeldDirectory, Marker)>, FarmError> {
+    let Some(held) = place.open()? else { return Ok(None) };
+    let marker = Marker::read(&held)?.ok_or_else(|| FarmError::NotOurs(place.path.clone()))?;
+    if !marker.is_for(&plan.program, &place.path) {
+        return Err(FarmError::OtherProgram { directory: place.path.clone(), program: marker.program });
     }
-    let marker = Marker::read(directory)?.ok_or_else(|| FarmError::NotOurs(directory.to_owned()))?;
-    if !marker.is_for(&plan.program, directory) {
-        return Err(FarmError::OtherProgram { directory: directory.to_owned(), program: marker.program });
-    }
-    match marker.foreign_in(directory)? {
+    match marker.foreign_in(&held)? {
         Some(foreign) => Err(FarmError::Foreign(foreign)),
-        None => Ok(Some(marker)),
+        None => Ok(Some((held, marker))),
     }
 }
 
@@ -89,65 +94,81 @@ fn is_complete(marker: &Marker, directory: &Path) -> bool {
 
 /// Fills the directory under its temporary name and flushes its contents. The marker comes first: the next run
 /// recognises the leftovers of a killed process by it.
-fn fill(marker: &Marker, directory: &Path) -> Result<(), FarmError> {
-    let path = directory.join(MARKER_NAME);
+fn fill(marker: &Marker, directory: &HeldDirectory) -> Result<(), FarmError> {
+    let shown = directory.real().join(MARKER_NAME);
     let written = || -> io::Result<File> {
-        let mut file = File::options().write(true).create_new(true).mode(0o644).open(&path)?;
+        let path = directory.sure().join(MARKER_NAME);
+        let mut file = File::options().write(true).create_new(true).mode(0o644).open(path)?;
         file.write_all(&[serde_json::to_vec(marker)?.as_slice(), b"\n"].concat())?;
         file.set_permissions(Permissions::from_mode(0o644))?;
         Ok(file)
     };
-    let file = written().map_err(FarmError::system("write", &path))?;
-    let mut directories = vec![directory.to_owned()];
+    let file = written().map_err(FarmError::system("write", &shown))?;
+    let mut levels = BTreeMap::from([(PathBuf::new(), directory.clone())]);
     for link in &marker.links {
-        let path = directory.join(&link.path);
-        let above: Vec<_> = path.ancestors().skip(1).take_while(|above| *above != directory).collect();
-        for above in above.into_iter().rev() {
-            if !directories.iter().any(|known| known == above) {
-                make_directory(above)?;
-                directories.push(above.to_owned());
-            }
-        }
-        symlink(&link.target, &path).map_err(FarmError::system("make the link", &path))?;
+        let path = Path::new(&link.path);
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(FarmError::LinkName(link.path.clone()));
+        };
+        let level = level(&mut levels, above)?;
+        let made = symlink(&link.target, level.sure().join(name));
+        made.map_err(FarmError::system("make the link", &level.real().join(name)))?;
     }
     // Flushed last: a kill during the flush would otherwise leave a directory without a readable marker.
-    file.sync_all().map_err(FarmError::system("flush", &path))?;
-    for directory in directories.iter().rev() {
-        File::open(directory).and_then(|open| flush(&open)).map_err(FarmError::system("flush", directory))?;
+    file.sync_all().map_err(FarmError::system("flush", &shown))?;
+    for level in levels.values().rev() {
+        let flushed = File::open(level.sure()).and_then(|open| flush(&open));
+        flushed.map_err(FarmError::system("flush", level.real()))?;
     }
     Ok(())
 }
 
-/// Creates a world-readable directory, whatever the process's umask is.
-fn make_directory(directory: &Path) -> Result<(), FarmError> {
-    let failed = FarmError::system("make the directory", directory);
-    if let Err(error) = fs::DirBuilder::new().mode(0o755).create(directory) {
+/// The directory with a path below that of the links, which is made if it is not there.
+fn level(levels: &mut BTreeMap<PathBuf, HeldDirectory>, path: &Path) -> Result<HeldDirectory, FarmError> {
+    if let Some(held) = levels.get(path) {
+        return Ok(held.clone());
+    }
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(FarmError::LinkName(path.display().to_string()));
+    };
+    let above = level(levels, above)?;
+    let held = make_directory(&above, name, &above.real().join(name))?;
+    levels.insert(path.to_owned(), held.clone());
+    Ok(held)
+}
+
+/// Creates a world-readable directory, whatever the process's umask is. Errors name it as `shown`.
+fn make_directory(above: &HeldDirectory, name: &OsStr, shown: &Path) -> Result<HeldDirectory, FarmError> {
+    let path = above.sure().join(name);
+    let failed = FarmError::system("make the directory", shown);
+    if let Err(error) = fs::DirBuilder::new().mode(0o755).create(&path) {
         return Err(failed(error));
     }
-    fs::set_permissions(directory, Permissions::from_mode(0o755)).map_err(|error| {
-        let _ = fs::remove_dir(directory);
+    let readable = |held: HeldDirectory| {
+        fs::set_permissions(held.sure(), Permissions::from_mode(0o755))?;
+        Ok(held)
+    };
+    above.inside(name).and_then(readable).map_err(|error| {
+        let _ = fs::remove_dir(&path);
         failed(error)
     })
 }
 
 /// Renames the new directory into place, or swaps it with the earlier one.
-fn put_in_place(parent: &Parent, from: &Path, to: &Path, exchange: bool) -> Result<(), FarmError> {
-    let renamed = match exchange {
-        true => renameat_with(CWD, from, CWD, to, RenameFlags::EXCHANGE).map_err(io::Error::from),
-        false => rename_to_free(from, to),
-    };
-    match renamed.as_ref().map_err(Errno::from_io_error) {
-        Err(Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)) if exchange => {
-            return Err(FarmError::NoExchange(parent.path.clone()));
+fn put_in_place(parent: &Parent, temporary: &OsStr, exchange: bool) -> Result<(), FarmError> {
+    let put = || if exchange { parent.exchange(temporary) } else { parent.put_in_place(temporary) };
+    let take_back = || if exchange { parent.exchange(temporary) } else { parent.put_away(temporary) };
+    let place = &parent.farm.path;
+    match put().map_err(|error| (Errno::from_io_error(&error), error)) {
+        Err((Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP), _)) if exchange => {
+            return Err(FarmError::NoExchange(parent.farm.parent().to_owned()));
         }
-        Err(Some(Errno::EXIST)) if !exchange => return Err(FarmError::NotOurs(to.to_owned())),
-        _ => renamed.map_err(FarmError::system("put in place", to))?,
+        Err((Some(Errno::EXIST), _)) if !exchange => return Err(FarmError::NotOurs(place.clone())),
+        Err((_, error)) => return Err(FarmError::system("put in place", place)(error)),
+        Ok(()) => {}
     }
     parent.flush().inspect_err(|_| {
         // The caller removes what has the temporary name.
-        let _: io::Result<()> = match exchange {
-            true => renameat_with(CWD, from, CWD, to, RenameFlags::EXCHANGE).map_err(io::Error::from),
-            false => rename_to_free(to, from),
-        };
+        let _: io::Result<()> = take_back();
     })
 }
