@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use coldstart_output::OutputRefusal;
 use coldstart_profile::printable;
 
 /// What is wrong with which file of a layout.
@@ -22,6 +23,9 @@ pub enum OciProblem {
     /// The system's error.
     #[error("{0}")]
     Io(#[source] io::Error),
+    /// The way to it is another user's.
+    #[error("{0}")]
+    Place(#[source] OutputRefusal),
     /// No `index.json`.
     #[error("not an OCI image layout: it has no `index.json`")]
     NoLayout,
@@ -112,6 +116,13 @@ impl OciError {
         Self::new(path, OciProblem::Io(error))
     }
 
+    pub(crate) fn refused(path: impl AsRef<Path>, refusal: OutputRefusal) -> Self {
+        match refusal {
+            OutputRefusal::Io(error) => Self::io(path, error),
+            refusal => Self::new(path, OciProblem::Place(refusal)),
+        }
+    }
+
     /// Advice, if there is any.
     pub fn hint(&self) -> Option<&'static str> {
         match &self.problem {
@@ -132,6 +143,7 @@ impl OciError {
                 Some("the layer is not valid or not safe: do not use it, or make it again with another tool")
             }
             OciProblem::Exists => Some("name a new directory"),
+            OciProblem::Place(refusal) => refusal.hint(),
             OciProblem::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
                 Some("make room where the output goes: compressed layers are unpacked beside it meanwhile")
             }

@@ -1,4 +1,5 @@
-//! A new layout with one layer, which is an EROFS image: whole, or not there.
+//! A new layout with one layer, which is an EROFS image: whole, or not there. Its directory is held open, so that it is where it was begun
+//! even if another user exchanges a directory above it.
 //!
 //! Not obvious: the specification knows tar layers alone, but lets others be stored and copied. containerd takes a layer of the type
 //! `application/vnd.erofs.layer.v1` as it is (`core/images/mediatypes.go`, `plugins/diff/erofs/differ.go`), and marks such images by the
@@ -9,7 +10,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use coldstart_output::flush_directory;
+use coldstart_output::{HeldDirectory, flush_directory};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
@@ -27,7 +28,11 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 pub struct NewLayout {
     place: PathBuf,
     tag: String,
+    // Removed before the directory that it is in is closed, which its path begins with.
     staged: TempDir,
+    /// The same.
+    held: HeldDirectory,
+    above: HeldDirectory,
 }
 
 /// A written layout.
@@ -55,16 +60,19 @@ impl NewLayout {
         }
         let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let name = place.file_name().unwrap_or_default().to_string_lossy();
-        let staged = tempfile::Builder::new().prefix(&format!(".{name}.coldstart-")).tempdir_in(parent);
+        let above = HeldDirectory::find(parent).map_err(|refusal| OciError::refused(parent, refusal))?;
+        let staged = tempfile::Builder::new().prefix(&format!(".{name}.coldstart-")).tempdir_in(above.sure());
         let staged = staged.map_err(|error| OciError::io(parent, error))?;
-        let layout = Self { place, tag, staged };
+        let held = above.inside(staged.path().file_name().unwrap_or_default());
+        let held = held.map_err(|error| OciError::io(parent, error))?;
+        let layout = Self { place, tag, staged, held, above };
         std::fs::create_dir_all(layout.blobs()).map_err(|error| layout.failed(error))?;
         Ok(layout)
     }
 
     /// The directory that the layout is written to, for other files without names.
     pub fn scratch(&self) -> &Path {
-        self.staged.path()
+        self.held.sure()
     }
 
     /// An empty file for the layer.
@@ -132,16 +140,16 @@ impl NewLayout {
     /// Gives the directory its name.
     fn publish(&self) -> Result<(), OciError> {
         let failed = |error| self.failed(error);
-        let staged = self.staged.path();
+        let staged = self.held.sure();
         std::fs::set_permissions(staged, std::fs::Permissions::from_mode(0o755)).map_err(failed)?;
         let within = File::open(staged).map_err(failed)?;
         for directory in [&self.blobs(), &staged.join("blobs"), staged] as [&Path; 3] {
             flush_directory(directory, &within).map_err(failed)?;
         }
         // Another one may have been made meanwhile: a directory is replaced only if it is empty.
-        std::fs::rename(staged, &self.place).map_err(failed)?;
-        let parent = self.place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        flush_directory(parent, &within).map_err(failed)
+        let place = self.above.sure().join(self.place.file_name().unwrap_or_default());
+        std::fs::rename(self.staged.path(), place).map_err(failed)?;
+        flush_directory(self.above.sure(), &within).map_err(failed)
     }
 
     fn put(&self, value: &Value) -> Result<(Digest, u64), OciError> {
@@ -152,12 +160,12 @@ impl NewLayout {
     }
 
     fn file(&self, name: &str, bytes: &[u8]) -> Result<(), OciError> {
-        let mut file = File::create_new(self.staged.path().join(name)).map_err(|error| self.failed(error))?;
+        let mut file = File::create_new(self.held.sure().join(name)).map_err(|error| self.failed(error))?;
         file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|error| self.failed(error))
     }
 
     fn blobs(&self) -> PathBuf {
-        self.staged.path().join("blobs/sha256")
+        self.held.sure().join("blobs/sha256")
     }
 
     fn blob(&self, digest: &Digest) -> PathBuf {
