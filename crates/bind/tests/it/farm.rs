@@ -1,7 +1,7 @@
 //! The folder of links on disk: put in place whole, exchanged whole, removed only when it is ours.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use coldstart_bind::{
     FarmError, FarmLink, FarmPlan, FarmRemoved, FarmWritten, MARKER_NAME, check_farm_place, remove_farm, write_farm,
 };
 use coldstart_host::process::SELF;
+use coldstart_testing::{NOBODY, is_root};
 
 fn link(name: &str, level: Option<&str>, target: &str) -> FarmLink {
     FarmLink { name: name.to_owned(), level: level.map(str::to_owned), target: target.to_owned(), found: target.into() }
@@ -112,6 +113,31 @@ fn names_cannot_lead_out_of_the_farm() {
         assert!(matches!(result, Err(FarmError::LinkName(_) | FarmError::System { .. })), "{name}: {result:?}");
     }
     assert_eq!(names(scratch.path()), ["app"]);
+}
+
+#[test]
+fn root_is_not_led_out_of_another_users_directory() {
+    if !is_root() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    for name in ["own", "others"] {
+        fs::create_dir(at(name)).unwrap();
+    }
+    symlink("../own", at("others/above")).unwrap();
+    for name in ["others", "others/above"] {
+        lchown(at(name), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let plan = FarmPlan { directory: at("own/farm"), ..farm(scratch.path(), vec![link("liba.so", None, "/a")]) };
+    let led = FarmPlan { directory: at("others/above/farm"), ..plan.clone() };
+    let is_refused = |error| matches!(error, FarmError::Parent { .. });
+    assert!(is_refused(check_farm_place(&led).unwrap_err()));
+    assert!(is_refused(write_farm(&led, &led.directory).unwrap_err()));
+    assert_eq!(names(&at("own")), [""; 0]);
+    write_farm(&plan, &plan.directory).unwrap();
+    assert!(is_refused(remove_farm(&led.directory, Some(&led.program)).unwrap_err()));
+    assert_eq!(names(&at("own")), ["farm"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a container sees of its layers, by the rules of the specification's `layer.md`.
 
 use std::fs::{self, File};
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use coldstart_image::{HotOrder, Plan, write_image};
@@ -161,4 +162,24 @@ fn a_new_layout_has_right_digests_and_the_same_command() {
     assert!(error.to_string().contains("exists already") && error.hint().is_some(), "{error}");
     let error = Layout::open(&reference(scene.path("new").as_os_str())).unwrap_err();
     assert!(error.to_string().contains(EROFS_LAYER) && error.hint().is_some(), "{error}");
+}
+
+#[test]
+fn a_new_layout_stays_where_it_was_begun() {
+    let scene = Scene::new();
+    for name in ["above", "other"] {
+        fs::create_dir(scene.path(name)).unwrap();
+    }
+    let layout = NewLayout::begin(&reference(scene.path("above/new").as_os_str()), None).unwrap();
+    fs::rename(scene.path("above"), scene.path("moved")).unwrap();
+    symlink("other", scene.path("above")).unwrap();
+    let layer = layout.layer().unwrap();
+    layout.finish(layer, None, &mut || true).unwrap();
+    assert!(scene.path("moved/new/index.json").is_file());
+    // So does what is not finished, and is removed.
+    let layout = NewLayout::begin(&reference(scene.path("moved/second").as_os_str()), None).unwrap();
+    fs::rename(scene.path("moved"), scene.path("again")).unwrap();
+    drop(layout);
+    let names = |name: &str| fs::read_dir(scene.path(name)).unwrap().count();
+    assert_eq!((names("again"), names("other")), (1, 0));
 }
