@@ -33,6 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "coldstart-sys",
             "coldstart-elf",
             "coldstart-loader",
+            "coldstart-output",
             "coldstart-startup",
             "coldstart-prove",
             "coldstart-rewrite",
