@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use coldstart_output::{HeldDirectory, OutputRefusal};
+use coldstart_output::{HeldDirectory, OutputRefusal, flush_directory};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
 
@@ -66,9 +66,16 @@ impl FarmPlace {
             },
         }
     }
+
+    /// Whether a directory beside it has a temporary name of it, whoever made it. Nothing is locked.
+    pub(super) fn may_have_leftovers(&self) -> bool {
+        let prefix = prefix(&self.name);
+        let Ok(mut entries) = std::fs::read_dir(self.above.sure()) else { return false };
+        entries.any(|entry| entry.is_ok_and(|entry| process_in(&entry.file_name(), &prefix).is_some()))
+    }
 }
 
-/// The parent of a link directory.
+/// The parent of a link directory, locked.
 #[derive(Debug)]
 pub(super) struct Parent {
     pub(super) farm: FarmPlace,
@@ -80,8 +87,7 @@ pub(super) struct Parent {
 impl Parent {
     /// Opens and locks the parent of `farm`, and removes the leftovers of killed writers of the same farm, if they
     /// were made for `program`.
-    pub(super) fn of(farm: &Path, program: Option<&Path>) -> Result<Self, FarmError> {
-        let farm = FarmPlace::find(farm)?;
+    pub(super) fn of(farm: FarmPlace, program: Option<&Path>) -> Result<Self, FarmError> {
         let file = File::open(farm.above.sure()).map_err(FarmError::system("open", farm.parent()))?;
         let locked = lock(&file, farm.parent())?;
         let parent = Self { farm, file, locked };
@@ -90,14 +96,6 @@ impl Parent {
             let _: Result<bool, FarmError> = parent.remove_leftovers(program);
         }
         Ok(parent)
-    }
-
-    /// Whether a directory beside `farm` has a temporary name of it, whoever made it. Nothing is locked.
-    pub(super) fn may_have_leftovers(farm: &Path) -> bool {
-        let (Some(path), Some(name)) = (farm.parent(), farm.file_name()) else { return false };
-        let prefix = prefix(name);
-        let Ok(mut entries) = std::fs::read_dir(path) else { return false };
-        entries.any(|entry| entry.is_ok_and(|entry| process_in(&entry.file_name(), &prefix).is_some()))
     }
 
     /// The directory itself.
@@ -147,7 +145,7 @@ impl Parent {
 
     /// Waits until the directory's entries are on disk.
     pub(super) fn flush(&self) -> Result<(), FarmError> {
-        flush(&self.file).map_err(FarmError::system("flush", self.farm.parent()))
+        flush_directory(self.held().sure(), &self.file).map_err(FarmError::system("flush", self.farm.parent()))
     }
 
     fn prefix(&self) -> Vec<u8> {
@@ -188,14 +186,6 @@ fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
         // The name was free a moment ago; a plain rename replaces an empty directory at most.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => std::fs::rename(from, to),
         other => Ok(other?),
-    }
-}
-
-/// Waits until an open directory's entries are on disk, if the file system supports it.
-pub(super) fn flush(directory: &File) -> io::Result<()> {
-    match rustix::fs::fsync(directory) {
-        Ok(()) | Err(Errno::INVAL | Errno::ROFS | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
-        Err(errno) => Err(errno.into()),
     }
 }
 

@@ -32,7 +32,7 @@ pub fn remove_farm(directory: &Path, program: Option<&Path>) -> Result<FarmRemov
     if place.open()?.is_none() {
         return Ok(FarmRemoved::WasGone);
     }
-    let parent = Parent::of(directory, program)?;
+    let parent = Parent::of(place, program)?;
     let Some(held) = parent.farm.open()? else { return Ok(FarmRemoved::WasGone) };
     let marker = Marker::read(&held)?.ok_or_else(|| FarmError::NotOurs(directory.to_owned()))?;
     if program.is_some_and(|program| !marker.is_for(program, directory)) {
@@ -62,16 +62,20 @@ pub fn remove_left_farm(program: &Path, search: &[&[u8]]) -> Result<FarmRemoved,
     if search.iter().any(|path| names_directory(path, program, &directory)) {
         return Ok(FarmRemoved::WasGone);
     }
-    let held = match FarmPlace::find(&directory).and_then(|place| place.open()) {
-        Err(FarmError::NoParent(_) | FarmError::NotOurs(_)) => None,
+    let place = match FarmPlace::find(&directory) {
+        Err(FarmError::NoParent(_)) => return Ok(FarmRemoved::WasGone),
+        place => place?,
+    };
+    let held = match place.open() {
+        Err(FarmError::NotOurs(_)) => None,
         held => held?,
     };
     let marker = held.as_ref().map(Marker::read).transpose()?.flatten();
     let stands = marker.is_some_and(|marker| marker.is_for(program, &directory));
-    if !stands && !Parent::may_have_leftovers(&directory) {
+    if !stands && !place.may_have_leftovers() {
         return Ok(FarmRemoved::WasGone);
     }
-    let were_leftovers = Parent::of(&directory, None)?.remove_leftovers(program)?;
+    let were_leftovers = Parent::of(place, None)?.remove_leftovers(program)?;
     if stands {
         remove_farm(&directory, Some(program))
     } else {

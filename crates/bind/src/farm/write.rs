@@ -7,13 +7,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
-use coldstart_output::HeldDirectory;
+use coldstart_output::{HeldDirectory, flush_directory};
 use rustix::io::Errno;
 
 use crate::BoundLink;
 
 use super::marker::{MARKER_NAME, Marker};
-use super::parent::{FarmPlace, Parent, flush};
+use super::parent::{FarmPlace, Parent};
 use super::{FarmError, FarmPlan};
 
 /// The result of writing a link directory.
@@ -33,7 +33,7 @@ pub enum FarmWritten {
 /// If something else exists there.
 pub fn check_farm_place(plan: &FarmPlan) -> Result<(), FarmError> {
     match FarmPlace::find(&plan.directory) {
-        // It is told where it is needed.
+        // Writing reports it.
         Err(FarmError::NoParent(_)) => Ok(()),
         place => earlier(plan, &place?).map(|_| ()),
     }
@@ -54,7 +54,7 @@ pub fn write_farm(plan: &FarmPlan, directory: &Path) -> Result<FarmWritten, Farm
             return Err(FarmError::LinkName(path));
         }
     }
-    let parent = Parent::of(directory, Some(&plan.program))?;
+    let parent = Parent::of(FarmPlace::find(directory)?, Some(&plan.program))?;
     let earlier = earlier(plan, &parent.farm)?;
     let marker = Marker::of(plan, directory);
     if let Some((held, earlier)) = &earlier
@@ -117,8 +117,7 @@ fn fill(marker: &Marker, directory: &HeldDirectory) -> Result<(), FarmError> {
     // Flushed last: a kill during the flush would otherwise leave a directory without a readable marker.
     file.sync_all().map_err(FarmError::system("flush", &shown))?;
     for level in levels.values().rev() {
-        let flushed = File::open(level.sure()).and_then(|open| flush(&open));
-        flushed.map_err(FarmError::system("flush", level.real()))?;
+        flush_directory(level.sure(), &file).map_err(FarmError::system("flush", level.real()))?;
     }
     Ok(())
 }
